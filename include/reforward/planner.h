@@ -38,6 +38,11 @@ Plan plan_budget(const Trace& trace, const PlanOptions& options);
 /// By name: `keep`, `sqrt`, `minimal`, `budget`. Throws InputError for another.
 Plan make_plan(const Trace& trace, std::string_view solver, const PlanOptions& options);
 
+/// `plan` for a step whose forward pass is over and has kept only `have`
+/// (ascending; beside the externals): one more re-forward, ahead of the plan's
+/// own, brings back what the plan keeps. The result keeps `have` and no more.
+Plan resume_plan(const Trace& trace, const Plan& plan, const std::vector<ValueId>& have);
+
 /// The names that make_plan takes, in the order in which to show them.
 const std::vector<std::string>& solver_names();
 

@@ -1,0 +1,39 @@
+#include "trace/tape.h"
+
+#include <ATen/core/TensorBody.h>
+
+namespace reforward {
+
+Geometry Geometry::of(const at::Tensor& tensor) {
+  Geometry geometry;
+  const auto sizes = tensor.sizes();
+  const auto strides = tensor.strides();
+  geometry.sizes.assign(sizes.begin(), sizes.end());
+  geometry.strides.assign(strides.begin(), strides.end());
+  geometry.offset = tensor.storage_offset();
+  geometry.dtype = tensor.dtype();
+  geometry.keys = tensor.key_set();
+  return geometry;
+}
+
+bool Geometry::matches(const at::Tensor& tensor) const {
+  return tensor.dtype() == dtype && tensor.sizes() == c10::IntArrayRef(sizes) &&
+         tensor.strides() == c10::IntArrayRef(strides) && tensor.storage_offset() == offset &&
+         tensor.is_conj() == keys.has(c10::DispatchKey::Conjugate) &&
+         tensor.is_neg() == keys.has(c10::DispatchKey::Negative);
+}
+
+at::Tensor Geometry::view(c10::Storage storage) const {
+  auto tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), keys, dtype);
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, offset);
+  return tensor;
+}
+
+bool trackable(const at::Tensor& tensor) {
+  const auto* impl = tensor.unsafeGetTensorImpl();
+  return tensor.layout() == c10::kStrided && tensor.has_storage() && !impl->is_wrapped_number() &&
+         !tensor.is_meta() && !tensor.is_quantized() && !tensor.is_nested() &&
+         !tensor.key_set().has(c10::DispatchKey::Python) && !tensor._is_zerotensor();
+}
+
+}  // namespace reforward
