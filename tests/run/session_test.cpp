@@ -1,0 +1,79 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "reforward/reforward.h"
+#include "run/compare.h"
+#include "run/nets.h"
+
+namespace reforward::testing {
+namespace {
+
+Session make_session(const std::string& budget, const std::string& solver = "budget") {
+  return Session({.budget = parse_budget(budget), .solver = solver});
+}
+
+/// One step of `net` on `batch`, plain and in the session from the same state.
+StepReport expect_equal_step(Net& net, Session& session, const torch::Tensor& batch, int64_t* plain_peak = nullptr) {
+  State before(*net.module);
+  std::string loss_bytes;
+  reset_memory_peak();
+  {
+    auto loss = net.loss(batch);
+    loss.backward();
+    loss_bytes = bytes_of(loss);
+  }
+  if (plain_peak != nullptr) *plain_peak = memory_use().peak_bytes;
+  const Left plain = what_is_left(*net.module, loss_bytes);
+  before.restore();
+  int calls = 0;
+  const auto report = session.step([&] {
+    ++calls;
+    auto loss = net.loss(batch);
+    loss.backward();
+    loss_bytes = bytes_of(loss);
+  });
+  EXPECT_EQ(calls, 1);
+  const Left planned = what_is_left(*net.module, loss_bytes);
+  EXPECT_EQ(plain.parts.size(), planned.parts.size());
+  for (std::size_t i = 0; i < plain.parts.size(); ++i) {
+    EXPECT_TRUE(plain.parts[i] == planned.parts[i]) << net.name << ": part " << i << " differs";
+  }
+  return report;
+}
+
+class EveryNet : public ::testing::TestWithParam<std::tuple<int, std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    install_memory_meter();
+    torch::manual_seed(3);
+  }
+};
+
+TEST_P(EveryNet, GivesThePlainStepsBitsWithinItsBudget) {
+  auto nets = all_nets();
+  auto& net = nets[static_cast<std::size_t>(std::get<0>(GetParam()))];
+  auto session = make_session(std::get<2>(GetParam()), std::get<1>(GetParam()));
+  torch::optim::AdamW optimizer(net.module->parameters());
+  for (int i = 0; i < 4; ++i) {
+    const auto batch = net.batch(4);
+    const auto report = expect_equal_step(net, session, batch);
+    EXPECT_EQ(report.kind, i == 0 ? StepReport::Kind::first : StepReport::Kind::planned);
+    if (i >= 1) {
+      EXPECT_LE(report.measured_peak_bytes, report.budget_bytes);
+      EXPECT_EQ(report.measured_peak_bytes, report.predicted_peak_bytes) << "step " << i;
+    }
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryNet,
+                         ::testing::Combine(::testing::Range(0, 3), ::testing::Values("keep", "sqrt", "minimal", "budget"),
+                                            ::testing::Values("100%", "min")));
+INSTANTIATE_TEST_SUITE_P(Tight, EveryNet,
+                         ::testing::Combine(::testing::Range(0, 3), ::testing::Values("budget"),
+                                            ::testing::Values("70%", "60%")));
+
+}  // namespace
+}  // namespace reforward::testing
