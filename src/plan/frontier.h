@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "plan/index.h"
+#include "reforward/plan.h"
+#include "reforward/simulate.h"
+
+namespace reforward {
+
+/// A plan that no other one found beats in both peak and recompute time.
+struct FrontierPlan {
+  Plan plan;
+  Cost cost;
+};
+
+/// The plans that the search finds for a trace, from the least peak to
+/// everything kept: peaks ascend, recompute times descend. It depends on the
+/// trace alone, never on a budget; so solvers that choose from it give the same
+/// plan for the same input, and never more recompute time for more bytes.
+std::vector<FrontierPlan> find_frontier(const TraceIndex& index);
+
+}  // namespace reforward
