@@ -90,8 +90,6 @@ class Recorder {
   void bind(ValueId value, const at::Tensor& tensor);
   void announce_overwrites(const TapeOp& op);
   bool is_external_or_pinned(ValueId value) const;
-  template <class Visitor>
-  void for_each_written(const TapeOp& op, Visitor&& visit) const;
   const TapeOp& current_op() const { return following_op_ ? follow_->ops[op_count_] : pending_; }
 
   RecorderClient& client_;

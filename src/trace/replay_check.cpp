@@ -72,12 +72,7 @@ const ReplayCheck::Verdict* ReplayCheck::begin(const TapeOp& op, const std::vect
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto& storage = operands[i].storage();
     bool written = false;
-    for (std::size_t a = 0; a < op.arguments.size(); ++a) {
-      if (op.info->writes[a] == 0) continue;
-      for (const int32_t operand : op.arguments[a].operands) {
-        written |= operand >= 0 && operands[static_cast<std::size_t>(operand)].storage().is_alias_of(storage);
-      }
-    }
+    for_each_written(op, [&](std::size_t operand) { written |= operands[operand].storage().is_alias_of(storage); });
     inputs_.push_back(op.operands[i].geometry.view(written ? clone_storage(storage) : storage));
   }
   pending_ = true;

@@ -94,4 +94,23 @@ void for_each_tensor(const c10::IValue& value, Visitor&& visit) {
   }
 }
 
+/// Each operand that the op writes to.
+template <class Visitor>
+void for_each_written(const TapeOp& op, Visitor&& visit) {
+  if (!op.info->any_writes) return;
+  for (std::size_t a = 0; a < op.arguments.size(); ++a) {
+    if (op.info->writes[a] == 0) continue;
+    for (const int32_t operand : op.arguments[a].operands) {
+      if (operand >= 0) visit(static_cast<std::size_t>(operand));
+    }
+  }
+}
+
+/// A Python or C++ number that was passed as a tensor.
+bool is_number(const at::Tensor& tensor);
+/// Takes a tensor that is neither plain strided memory nor a number.
+bool has_opaque_tensor(const c10::IValue& value);
+/// An argument that this call updates in secret; see OpInfo::hidden_writes.
+bool is_hidden_write(const OpInfo& info, std::size_t argument, c10::ArrayRef<const c10::IValue> inputs);
+
 }  // namespace reforward
