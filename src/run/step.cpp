@@ -9,7 +9,10 @@
 namespace reforward {
 
 Step::Step(StepAdvice advice, c10::DeviceType device)
-    : advice_(std::move(advice)), device_(device), meter_(MemoryMeter::current()) {
+    : advice_(std::move(advice)),
+      device_(device),
+      meter_(MemoryMeter::current()),
+      state_bytes_(device == c10::kCPU ? generator_state_bytes() : 0) {
   measurement_.static_bytes = meter_.live();
   forward_started_ = Clock::now();
 }
@@ -79,10 +82,12 @@ void Step::leave_known_step(std::size_t ops) {
     if (dies <= static_cast<int32_t>(ops)) measurement_.dies[v] = dies;
   }
   measure_from_here();
+  if (in_op_) measurement_.ops.emplace_back().base_bytes = meter_.base();
 }
 
 void Step::op_begin(const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) noexcept {
   if (phase_ != Phase::forward || failure_) return;
+  in_op_ = true;
   try {
     if (!recorder_) start(info, inputs);
     if (measuring_) {
@@ -97,11 +102,7 @@ void Step::op_begin(const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs)
     }
     op_started_ = Clock::now();
     recorder_->begin(info, inputs);
-    if (planned_ && !recorder_->following()) {
-      leave_known_step(recorder_->op_count());
-      measurement_.ops.emplace_back().base_bytes = meter_.base();
-    }
-    in_op_ = true;
+    if (planned_ && !recorder_->following()) leave_known_step(recorder_->op_count());
     live_at_op_ = meter_.live();
     meter_.mark();
   } catch (...) {
@@ -114,21 +115,17 @@ void Step::op_end(const std::vector<c10::IValue>& outputs) noexcept {
   try {
     const int64_t peak = meter_.peak_since_mark() - live_at_op_;
     const double seconds = std::chrono::duration<double>(Clock::now() - op_started_).count();
-    if (measuring_) {
-      auto& op = measurement_.ops.back();
-      op.peak_bytes = peak;
-      op.seconds = seconds;
-    }
     const auto op = recorder_->end(outputs);
-    if (planned_ && !recorder_->following()) {
-      leave_known_step(recorder_->op_count() - (op ? 1 : 0));
-      if (op) measurement_.ops.push_back({seconds, meter_.base(), peak, meter_.base()});
-    } else if (measuring_) {
+    if (planned_ && !recorder_->following()) leave_known_step(recorder_->op_count() - (op ? 1 : 0));
+    if (measuring_) {
+      meter_.take_base_peak();
+      auto& measured = measurement_.ops;
       if (op) {
-        meter_.take_base_peak();
-        measurement_.ops.back().gap_bytes = meter_.base();
+        measured.back().seconds = seconds;
+        measured.back().peak_bytes = std::max(peak, recorder_->tape().ops[op->at()].random ? state_bytes_ : 0);
+        measured.back().gap_bytes = meter_.base();
       } else {  // only a view: its time and its base belong to nobody
-        measurement_.ops.pop_back();
+        measured.pop_back();
       }
     }
     in_op_ = false;

@@ -134,6 +134,9 @@ class Step final : public OpListener,
   Measurement measurement_;
   Clock::time_point op_started_, forward_started_, backward_started_;
   int64_t live_at_op_ = 0;
+  /// Reading a generator's state takes a tensor for a moment, before a random op
+  /// in forward and in a replay; counted with the op.
+  const int64_t state_bytes_;
 };
 
 }  // namespace reforward

@@ -79,7 +79,9 @@ Trace assemble(const Tape& tape, const Measurement& measured) {
       if (value.external() && value.name.find('.') != std::string::npos) module = module_of(value.name);
     }
     op.module = module;
-    for (const auto& output : from.outputs) op.outputs.push_back(output.value);
+    for (const auto& output : from.outputs) {
+      if (tape.values[output.value.at()].maker.valid()) op.outputs.push_back(output.value);
+    }
     op.seconds = measured.ops[i].seconds;
     op.base_bytes = measured.ops[i].base_bytes;
     op.peak_bytes = measured.ops[i].peak_bytes;

@@ -126,7 +126,7 @@ bool Recorder::outputs_follow(const std::vector<at::Tensor>& results) {
                                   : results[static_cast<std::size_t>(output.result)];
     invariant(output.value.at() == value_count_, "values are not numbered in order");
     bind(output.value, tensor);
-    client_.value_made(output.value, tensor, expected.pinned);
+    announce(output.value, tensor, expected.pinned);
   }
   return true;
 }

@@ -84,9 +84,12 @@ OpInfo OpInfo::make(const c10::OperatorHandle& op) {
 
   const auto per_device = [&](DispatchKey backend, DispatchKey autograd, DispatchKey autocast) {
     PerDevice result;
+    // As the dispatcher fills its table: a composite kernel goes before one that
+    // is registered for all of autograd (linear and matmul have both, the latter
+    // for nested tensors), but after one for the backend.
     result.composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) &&
                        !op.hasKernelForDispatchKey(backend) && !op.hasKernelForDispatchKey(autograd) &&
-                       !op.hasKernelForDispatchKey(DispatchKey::Autograd);
+                       !op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd);
     result.autocast = op.hasKernelForDispatchKey(autocast) && !op.isKernelFallthroughKernel(autocast);
     return result;
   };

@@ -135,7 +135,7 @@ std::optional<OpId> Recorder::end(const std::vector<c10::IValue>& outputs) {
   if (following_op_ && !outputs_follow(results)) diverge();
   if (!following_op_) {
     finish_written(results);
-    if (pending_.outputs.empty() && !pending_.writes_external) {  // only a view after all
+    if (pending_.outputs.empty()) {  // only a view after all
       in_op_ = false;
       check_.abandon();
       return std::nullopt;
@@ -162,7 +162,7 @@ void Recorder::finish_written(const std::vector<at::Tensor>& results) {
     value.bytes = static_cast<int64_t>(tensor.storage().nbytes());
     const ValueId id = new_value(value);
     bind(id, tensor);
-    if (!pending_.writes_external) pending_.outputs.push_back({id, result, operand});
+    pending_.outputs.push_back({id, result, operand});
     made.emplace_back(id, tensor);
   };
 
@@ -222,12 +222,14 @@ void Recorder::finish_written(const std::vector<at::Tensor>& results) {
     }
   }
   if (!pending_.random) state_before_.reset();
-  for (const auto& [id, tensor] : made) {
-    if (own_->values[id.at()].maker.valid()) {
-      client_.value_made(id, tensor, pending_.pinned);
-    } else {
-      client_.external_bound(id, tensor);
-    }
+  for (const auto& [id, tensor] : made) announce(id, tensor, pending_.pinned);
+}
+
+void Recorder::announce(ValueId value, const at::Tensor& tensor, bool pinned) {
+  if (tape().values[value.at()].maker.valid()) {
+    client_.value_made(value, tensor, pinned);
+  } else {
+    client_.external_bound(value, tensor);
   }
 }
 

@@ -88,6 +88,7 @@ class Recorder {
   ValueId bind_external(const at::Tensor& tensor);
   ValueId new_value(const TapeValue& value);
   void bind(ValueId value, const at::Tensor& tensor);
+  void announce(ValueId value, const at::Tensor& tensor, bool pinned);
   void announce_overwrites(const TapeOp& op);
   bool is_external_or_pinned(ValueId value) const;
   const TapeOp& current_op() const { return following_op_ ? follow_->ops[op_count_] : pending_; }

@@ -33,6 +33,12 @@ at::Generator generator_of(const TapeOp& op, c10::DeviceType device) {
   return at::globalContext().defaultGenerator(c10::Device(on_device ? device : c10::kCPU));
 }
 
+int64_t generator_state_bytes() {
+  static const auto bytes =
+      static_cast<int64_t>(save_generator(at::globalContext().defaultGenerator(c10::Device(c10::kCPU))).size());
+  return bytes;
+}
+
 GeneratorState save_generator(at::Generator generator) {
   std::lock_guard<std::mutex> lock(generator.mutex());
   const at::Tensor state = generator.get_state();

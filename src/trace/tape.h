@@ -42,7 +42,8 @@ struct Argument {
   std::vector<int32_t> operands;  ///< into TapeOp::operands; -1: undefined or None
 };
 
-/// Where a value made by an op is found when the op has run.
+/// Where a value made by an op is found when the op has run. What an op writes
+/// into an external is an external again: a value without a maker.
 struct Output {
   ValueId value;
   int32_t result = -1;   ///< flat index among the returned tensors, or

@@ -45,14 +45,15 @@ class State {
     i = 0;
     for (auto& parameter : module_.parameters()) {
       if (gradients_[i] == "undefined") {
-        parameter.mutable_grad() = {};
+        parameter.mutable_grad() = torch::Tensor();
       } else {
         std::memcpy(parameter.mutable_grad().data_ptr(), gradients_[i].data(), gradients_[i].size());
       }
       ++i;
     }
     auto copy = generator_;
-    at::globalContext().defaultGenerator(at::kCPU).set_state(
+    auto generator = at::globalContext().defaultGenerator(at::kCPU);
+    generator.set_state(
         torch::from_blob(copy.data(), {static_cast<int64_t>(copy.size())}, torch::kByte));
   }
 

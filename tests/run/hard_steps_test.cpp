@@ -30,7 +30,9 @@ torch::Tensor call_noisy(const torch::Tensor& x) {
 struct Free : nn::Module {
   explicit Free(std::vector<std::vector<int64_t>> shapes) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      w.push_back(register_parameter("w" + std::to_string(i), torch::randn(shapes[i]) * 0.3));
+      std::string name = "w";
+      name += std::to_string(i);
+      w.push_back(register_parameter(name, torch::randn(shapes[i]) * 0.3));
     }
     buffer = register_buffer("buffer", torch::ones({8}));
   }
@@ -57,7 +59,7 @@ class HardSteps : public ::testing::Test {
         EXPECT_EQ(report.kind, StepReport::Kind::planned) << i;
         EXPECT_EQ(report.measured_peak_bytes, report.predicted_peak_bytes) << i;
       }
-      for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+      for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
     }
   }
   std::shared_ptr<Free> free_ = std::make_shared<Free>(std::vector<std::vector<int64_t>>{{8, 8}, {8, 8}, {8, 8}});
@@ -87,7 +89,7 @@ TEST_F(HardSteps, AnOpThatDoesNotReplayIsKeptAndNamed) {
   auto session = make_session("min");
   for (int i = 0; i < 3; ++i) {
     expect_equal_step(net, session, net.batch(4));
-    for (auto& parameter : free_->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : free_->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
   int pinned = 0;
   for (const auto& op : session.trace()->ops) {
@@ -103,7 +105,7 @@ TEST_F(HardSteps, AScalarThatChangesFromStepToStep) {
   double scale = 1.0;
   bool second = false;
   auto net = free_net(free_, [&](const torch::Tensor& x) {
-    if (second) scale += 0.37;
+    if (!second) scale += 0.37;
     second = !second;
     auto y = torch::leaky_relu(torch::mm(x, w(0)) * scale, scale / 10).tanh();
     return torch::mm(y, w(1)).sigmoid().mul(scale).mm(w(2)).square().mean();
@@ -123,14 +125,33 @@ TEST_F(HardSteps, ABufferWrittenInForwardAfterItWasRead) {
   expect_equal_steps(net);
 }
 
-TEST_F(HardSteps, AnInputOverwrittenBetweenForwardAndBackwardIsRefused) {
-  auto batch = torch::randn({4, 8});
+TEST_F(HardSteps, AnInputOverwrittenBetweenForwardAndBackward) {
+  // Plain PyTorch saved exp's result, not its input, and so does not mind.
+  auto batch = torch::randn({256, 512});
+  const auto contents = batch.clone();
+  auto module = std::make_shared<Free>(std::vector<std::vector<int64_t>>{{512, 8}, {8, 8}});
+  auto net = free_net(module, [&](const torch::Tensor&) {
+    batch.copy_(contents);
+    auto loss = torch::mm(torch::mm(batch.exp(), module->w[0]).tanh(), module->w[1]).sigmoid().square().mean();
+    batch.zero_();
+    return loss;
+  });
+  expect_equal_steps(net);
+}
+
+TEST_F(HardSteps, AnInputOverwrittenInBackwardIsRefused) {
+  auto batch = torch::randn({256, 512});
+  auto narrow = torch::randn({512, 8}).requires_grad_();
   auto session = make_session("min");
   const auto body = [&](bool overwrite) {
-    auto y = torch::mm(batch.exp(), w(0)).tanh();
-    auto loss = torch::mm(y, w(1)).sigmoid().mm(w(2)).square().mean();
-    if (overwrite) batch.zero_();
-    loss.backward();
+    auto y = torch::mm(batch.exp(), narrow).tanh();
+    if (overwrite) {
+      y.register_hook([&](const torch::Tensor& gradient) {
+        batch.zero_();
+        return gradient;
+      });
+    }
+    torch::mm(torch::mm(y, w(1)).sigmoid(), w(2)).square().mean().backward();
   };
   EXPECT_NO_THROW(session.step([&] { body(false); }));
   EXPECT_THROW(session.step([&] { body(true); }), TraceError);
@@ -167,8 +188,10 @@ TEST_F(HardSteps, AutocastCastsAreRecordedBelowIt) {
 TEST_F(HardSteps, RecurrentNetworks) {
   for (const bool lstm : {true, false}) {
     auto module = std::make_shared<nn::Module>();
-    auto l = module->register_module("l", nn::LSTM(nn::LSTMOptions(6, 8).num_layers(2)));
-    auto g = module->register_module("g", nn::GRU(nn::GRUOptions(6, 8).num_layers(2)));
+    nn::LSTM l(nn::LSTMOptions(6, 8).num_layers(2));
+    module->register_module("l", l.ptr());
+    nn::GRU g(nn::GRUOptions(6, 8).num_layers(2));
+    module->register_module("g", g.ptr());
     Net net{lstm ? "lstm" : "gru", module,
             [=](const torch::Tensor& x) mutable {
               auto out = lstm ? std::get<0>(l(x)) : std::get<0>(g(x));
@@ -199,7 +222,7 @@ TEST_F(HardSteps, FrozenPartsAndRequiresGradSwitchedBetweenSteps) {
       if (parameter.key().find("_a") != std::string::npos) parameter.value().requires_grad_(i % 2 == 0);
     }
     expect_equal_step(net, session, net.batch(3));
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
 }
 
@@ -208,9 +231,11 @@ TEST_F(HardSteps, GradientAccumulation) {
   auto session = make_session("60%");
   for (int i = 0; i < 9; ++i) {
     const auto report = expect_equal_step(net, session, net.batch(3));
-    if (i >= 6) EXPECT_LE(report.measured_peak_bytes, report.budget_bytes);
+    if (i >= 6) {
+      EXPECT_LE(report.measured_peak_bytes, report.budget_bytes);
+    }
     if (i % 3 == 2) {
-      for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+      for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
     }
   }
 }
@@ -289,7 +314,7 @@ TEST_F(HardSteps, AnExceptionInForwardLeavesTheNextStepRight) {
     before.restore();
     session.step(body);
     EXPECT_TRUE(plain.parts == what_is_left(*net.module, "").parts);
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
 }
 
@@ -304,7 +329,7 @@ TEST_F(HardSteps, BranchesThatChangeFromStepToStep) {
   auto session = make_session("min");
   for (int i = 0; i < 12; ++i) {
     expect_equal_step(net, session, net.batch(4));
-    for (auto& parameter : free_->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : free_->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
 }
 

@@ -25,7 +25,7 @@ TEST_F(ManySteps, NothingLeaks) {
   int64_t after_second = 0;
   for (int i = 0; i < 200; ++i) {
     session.step([&] { net.loss(batch).backward(); });
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
     if (i == 1) after_second = memory_use().live_bytes;
   }
   EXPECT_EQ(memory_use().live_bytes, after_second);
@@ -41,7 +41,7 @@ TEST_F(ManySteps, NothingLeaksWhenTheLossIsNeverBackpropagated) {
       auto loss = net.loss(batch);
       if (i % 3 == 0) loss.backward();
     });
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
     if (i == 2) after_second = memory_use().live_bytes;
   }
   EXPECT_EQ(memory_use().live_bytes, after_second);
@@ -57,8 +57,10 @@ TEST_F(ManySteps, ASmallerLastBatchIsTrainedAndPlanned) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const auto report = expect_equal_step(net, session, net.batch(sizes[i]));
     EXPECT_EQ(report.kind, kinds[i]) << i;
-    if (report.kind == StepReport::Kind::planned) EXPECT_LE(report.measured_peak_bytes, report.budget_bytes) << i;
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    if (report.kind == StepReport::Kind::planned) {
+      EXPECT_LE(report.measured_peak_bytes, report.budget_bytes) << i;
+    }
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
 }
 
@@ -85,8 +87,10 @@ TEST_F(ManySteps, AnImpossibleBudgetIsRefusedWithAPossibleOne) {
   auto session = make_session(std::to_string(least));
   for (int i = 0; i < 3; ++i) {
     const auto report = expect_equal_step(net, session, batch);
-    if (i > 0) EXPECT_LE(report.measured_peak_bytes, least);
-    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = {};
+    if (i > 0) {
+      EXPECT_LE(report.measured_peak_bytes, least);
+    }
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
   }
 }
 

@@ -35,7 +35,8 @@ inline Net residual_net(int64_t blocks = 4, int64_t width = 8) {
     torch::Tensor forward(const torch::Tensor& input) {
       auto x = stem(input);
       for (std::size_t i = 0; i < convs.size(); i += 2) {
-        auto y = torch::relu_(norms[i](convs[i](x)));
+        auto y = norms[i](convs[i](x));
+        y = torch::relu_(y);
         y = torch::dropout(y, 0.3, true);
         y = norms[i + 1](convs[i + 1](y));
         y += x;
@@ -70,7 +71,8 @@ inline Net dense_net(int64_t layers = 5, int64_t growth = 4) {
     torch::Tensor forward(const torch::Tensor& input) {
       std::vector<torch::Tensor> features{input};
       for (std::size_t i = 0; i < convs.size(); ++i) {
-        features.push_back(torch::dropout(convs[i](torch::relu_(norms[i](torch::cat(features, 1)))), 0.2, true));
+        auto y = norms[i](torch::cat(features, 1));
+        features.push_back(torch::dropout(convs[i](torch::relu_(y)), 0.2, true));
       }
       return torch::cat(features, 1);
     }

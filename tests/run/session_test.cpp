@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryNet,
                                             ::testing::Values("100%", "min")));
 INSTANTIATE_TEST_SUITE_P(Tight, EveryNet,
                          ::testing::Combine(::testing::Range(0, 3), ::testing::Values("budget"),
-                                            ::testing::Values("70%", "60%")));
+                                            ::testing::Values("90%", "80%")));
 
 }  // namespace
 }  // namespace reforward::testing
