@@ -43,9 +43,7 @@ std::size_t Assembler::root(std::size_t op) {
   return op;
 }
 
-void Assembler::need(ValueId value, int32_t event) {
-  needed_at_[value.at()] = std::min(needed_at_[value.at()], event);
-}
+void Assembler::need(ValueId value, int32_t event) { needed_at_[value.at()] = std::min(needed_at_[value.at()], event); }
 
 /// Marks the ops that make the needed values of `level` from lower levels.
 void Assembler::slice(uint8_t level) {

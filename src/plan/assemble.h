@@ -50,12 +50,12 @@ class Assembler {
 
   const TraceIndex& index_;
   Levels levels_;
-  std::vector<int32_t> needed_at_;   // by value: first event that needs it
-  std::vector<uint8_t> wanted_;      // by value, in the slice of one level
-  std::vector<uint8_t> runs_;        // by op, likewise
-  std::vector<uint32_t> group_;      // by op: union-find over the ops of a slice
-  std::vector<int32_t> trigger_;     // by op that is the root of a group
-  std::vector<int32_t> run_of_;      // by op that is the root of a group
+  std::vector<int32_t> needed_at_;  // by value: first event that needs it
+  std::vector<uint8_t> wanted_;     // by value, in the slice of one level
+  std::vector<uint8_t> runs_;       // by op, likewise
+  std::vector<uint32_t> group_;     // by op: union-find over the ops of a slice
+  std::vector<int32_t> trigger_;    // by op that is the root of a group
+  std::vector<int32_t> run_of_;     // by op that is the root of a group
   std::vector<Run> found_;
 };
 

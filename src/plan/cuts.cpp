@@ -90,8 +90,8 @@ Levels equal_segments(const TraceIndex& index, std::size_t segments) {
   const auto possible = possible_cuts(index);
   std::vector<ChosenCut> cuts;
   for (std::size_t k = 1; k < segments && !possible.empty(); ++k) {
-    const auto goal = static_cast<int64_t>(static_cast<double>(made.back()) * static_cast<double>(k) /
-                                           static_cast<double>(segments));
+    const auto goal =
+        static_cast<int64_t>(static_cast<double>(made.back()) * static_cast<double>(k) / static_cast<double>(segments));
     auto near = std::lower_bound(possible.begin(), possible.end(), goal,
                                  [&](const Cut& cut, int64_t bytes) { return made[cut.op] < bytes; });
     if (near == possible.end()) --near;

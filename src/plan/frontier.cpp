@@ -1,40 +1,99 @@
 #include "plan/frontier.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "plan/assemble.h"
 #include "plan/cuts.h"
 #include "plan/evaluator.h"
-#include "plan/finish.h"
+#include "plan/nest.h"
+#include "plan/segments.h"
 
 namespace reforward {
 namespace {
 
-std::vector<FrontierPlan> without_beaten(std::vector<FrontierPlan> found) {
-  std::stable_sort(found.begin(), found.end(), [](const FrontierPlan& a, const FrontierPlan& b) {
-    if (a.cost.peak_bytes != b.cost.peak_bytes) return a.cost.peak_bytes < b.cost.peak_bytes;
-    return a.cost.recompute_seconds < b.cost.recompute_seconds;
-  });
-  std::vector<FrontierPlan> best;
-  for (FrontierPlan& plan : found) {
-    if (best.empty() || plan.cost.recompute_seconds < best.back().cost.recompute_seconds) best.push_back(std::move(plan));
+/// Re-forwards of more than this many forward passes in all are not worth their bytes.
+constexpr double most_forwards = 2.5;
+
+class Search {
+ public:
+  explicit Search(const TraceIndex& index) : index_(index), assembler_(index), evaluator_(index) {
+    const auto& ops = index.trace.ops;
+    most_seconds_ = most_forwards * std::accumulate(ops.begin(), ops.end(), 0.0,
+                                                    [](double sum, const Op& op) { return sum + op.seconds; });
   }
-  return best;
-}
+
+  void add(const Levels& levels) {
+    const Cost cost = evaluator_.cost(assembler_.assemble(levels));
+    found_.push_back({levels, cost});
+  }
+
+  /// The best nests for `count` amounts of memory between two peaks.
+  void add_nests(const Segments& segments, int64_t least, int64_t most, std::size_t count) {
+    constexpr std::size_t steps = 256;
+    const NestSearch search(segments, least, most, steps);
+    const std::size_t stride = (search.amounts() + count - 1) / count;
+    float before = -1;
+    for (std::size_t amount = search.amounts() - 1; amount < search.amounts(); amount -= stride) {
+      const float seconds = search.seconds(amount);
+      if (seconds > static_cast<float>(most_seconds_)) break;
+      if (seconds != before) add(levels_of(segments, search.best(amount)));
+      before = seconds;
+    }
+  }
+
+  /// Drops what is beaten; the rest is in order.
+  const std::vector<FrontierPlan>& frontier() {
+    std::stable_sort(found_.begin(), found_.end(), [](const FrontierPlan& a, const FrontierPlan& b) {
+      if (a.cost.peak_bytes != b.cost.peak_bytes) return a.cost.peak_bytes < b.cost.peak_bytes;
+      return a.cost.recompute_seconds < b.cost.recompute_seconds;
+    });
+    std::vector<FrontierPlan> best;
+    for (FrontierPlan& plan : found_) {
+      if (best.empty() || plan.cost.recompute_seconds < best.back().cost.recompute_seconds)
+        best.push_back(std::move(plan));
+    }
+    found_ = std::move(best);
+    return found_;
+  }
+
+ private:
+  Levels levels_of(const Segments& segments, const Nest& nest) const {
+    Levels levels = reforward::levels_of(index_, nest.cuts);
+    for (const Nest::Part& part : nest.parts) {
+      for (std::size_t i = part.from; i < part.to; ++i) {
+        for (const ValueId value : index_.trace.ops[i].outputs) {
+          if (segments.keeps(part.way, value)) levels[value.at()] = 0;
+        }
+      }
+    }
+    return levels;
+  }
+
+  const TraceIndex& index_;
+  Assembler assembler_;
+  Evaluator evaluator_;
+  double most_seconds_ = 0;
+  std::vector<FrontierPlan> found_;
+};
 
 }  // namespace
 
 std::vector<FrontierPlan> find_frontier(const TraceIndex& index) {
-  Assembler assembler(index);
-  Evaluator evaluator(index);
-  std::vector<FrontierPlan> found;
-  const auto add = [&](Plan plan) {
-    const Cost cost = evaluator.cost(plan);
-    found.push_back({std::move(plan), cost});
-  };
-  add(keep_everything(index));
-  for (std::size_t segments = 1; segments <= 64; ++segments) add(assembler.assemble(equal_segments(index, segments)));
-  return without_beaten(std::move(found));
+  const std::size_t ops = std::max<std::size_t>(index.trace.ops.size(), 1);
+  const std::size_t plans = std::clamp<std::size_t>(200'000 / ops, 64, 512);
+  const std::size_t most_cuts = ops <= 2000 ? 96 : 64;
+  Search search(index);
+  search.add(Levels(index.trace.values.size(), 0));
+  search.add(drop_all(index));
+  const int64_t plain = search.frontier().back().cost.peak_bytes;
+  const int64_t floor = *std::max_element(index.bare_peak.begin(), index.bare_peak.end());
+  for (std::size_t segments = 2; segments <= 32; ++segments) search.add(equal_segments(index, segments));
+  const Segments segments(index, thin_out(index, possible_cuts(index), most_cuts));
+  search.add_nests(segments, floor, plain, plans);
+  // Once more near the least peak, where steps of memory must be fine.
+  const int64_t least = search.frontier().front().cost.peak_bytes;
+  search.add_nests(segments, floor, least + (least - floor) / 2, plans / 4);
+  return search.frontier();
 }
 
 }  // namespace reforward

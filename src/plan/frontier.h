@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "plan/assemble.h"
 #include "plan/index.h"
 #include "reforward/plan.h"
 #include "reforward/simulate.h"
@@ -10,7 +11,7 @@ namespace reforward {
 
 /// A plan that no other one found beats in both peak and recompute time.
 struct FrontierPlan {
-  Plan plan;
+  Levels levels;
   Cost cost;
 };
 
@@ -18,6 +19,7 @@ struct FrontierPlan {
 /// everything kept: peaks ascend, recompute times descend. It depends on the
 /// trace alone, never on a budget; so solvers that choose from it give the same
 /// plan for the same input, and never more recompute time for more bytes.
+/// The work is bounded by counts, never by a clock.
 std::vector<FrontierPlan> find_frontier(const TraceIndex& index);
 
 }  // namespace reforward

@@ -61,7 +61,7 @@ void find_what_can_come_back(TraceIndex& index) {
 void find_uses_in_backward(TraceIndex& index) {
   const Trace& trace = index.trace;
   index.first_unpack.assign(trace.values.size(), TraceIndex::none);
-  index.last_release.assign(trace.values.size(), TraceIndex::none);
+  index.last_event.assign(trace.values.size(), TraceIndex::none);
   for (std::size_t e = 0; e < trace.backward.size(); ++e) {
     const BackwardEvent& event = trace.backward[e];
     if (!event.saved.valid()) continue;
@@ -69,7 +69,7 @@ void find_uses_in_backward(TraceIndex& index) {
     if (trace.values[value.at()].external()) continue;
     auto& first = index.first_unpack[value.at()];
     if (event.kind == BackwardEvent::Kind::unpack && first == TraceIndex::none) first = static_cast<int32_t>(e);
-    index.last_release[value.at()] = static_cast<int32_t>(e);
+    index.last_event[value.at()] = static_cast<int32_t>(e);
   }
 }
 

@@ -39,7 +39,7 @@ struct TraceIndex {
   explicit TraceIndex(const Trace& trace);
 
   const Trace& trace;
-  Lists<ValueId> needs;    ///< by op: values with a maker that must be there to run it, overwritten ones included
+  Lists<ValueId> needs;  ///< by op: values with a maker that must be there to run it, overwritten ones included
   std::vector<ValueId> overwriter;       ///< by value
   std::vector<uint8_t> writes_external;  ///< by op
   std::vector<uint8_t> can_run_again;    ///< by op
@@ -48,7 +48,7 @@ struct TraceIndex {
   std::vector<uint8_t> must_keep;        ///< by value: kept by every solver (see Note; or alive in backward anyway)
   std::vector<int64_t> fresh_bytes;      ///< by op: of outputs in fresh memory
   std::vector<int32_t> first_unpack;     ///< by value: index into Trace::backward, or none
-  std::vector<int32_t> last_release;     ///< by value: likewise
+  std::vector<int32_t> last_event;       ///< by value: likewise
 
   // The step when nothing is held for backward at all: by position, static and base bytes included.
   std::vector<int64_t> bare_live;  ///< at its start

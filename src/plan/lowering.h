@@ -37,8 +37,8 @@ class Lowering {
   };
   struct Free {
     ValueId value;
-    int32_t hold = none;     ///< none: made by this run and not kept
-    bool taken_over = false; ///< its buffer goes on as an output of the step
+    int32_t hold = none;      ///< none: made by this run and not kept
+    bool taken_over = false;  ///< its buffer goes on as an output of the step
   };
 
   explicit Lowering(const TraceIndex& index);

@@ -24,8 +24,8 @@ void Evaluator::add_holds_of_forward() {
     if (!hold.used() || index_.in_external[hold.value.at()] != 0) continue;
     const auto dies = static_cast<std::size_t>(value.dies);
     if (dies >= positions) continue;
-    const bool ends_before = hold.last_event != Lowering::never &&
-                             trace.ops.size() + static_cast<std::size_t>(hold.last_event) < dies;
+    const bool ends_before =
+        hold.last_event != Lowering::never && trace.ops.size() + static_cast<std::size_t>(hold.last_event) < dies;
     if (!ends_before) starts_[dies] += value.bytes;
   }
 }

@@ -14,7 +14,8 @@ namespace reforward {
 // segments make about equal bytes.
 Plan plan_sqrt(const Trace& trace) {
   const TraceIndex index(trace);
-  const auto makers = std::count_if(index.fresh_bytes.begin(), index.fresh_bytes.end(), [](int64_t b) { return b > 0; });
+  const auto makers =
+      std::count_if(index.fresh_bytes.begin(), index.fresh_bytes.end(), [](int64_t b) { return b > 0; });
   const auto segments = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(makers))));
   return finish(index, Assembler(index).assemble(equal_segments(index, segments)), "sqrt", 0);
 }

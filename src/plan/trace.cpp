@@ -92,7 +92,8 @@ void check_ops(const Trace& trace, const std::vector<ValueId>& overwriter) {
     require(sane(op.base_bytes) && sane(op.peak_bytes) && sane(op.gap_bytes), "op", i, "has an impossible size");
     require(sane(op.seconds), "op", i, "has an impossible duration");
   }
-  const auto tracked = std::count_if(trace.values.begin(), trace.values.end(), [](const Value& v) { return !v.external(); });
+  const auto tracked =
+      std::count_if(trace.values.begin(), trace.values.end(), [](const Value& v) { return !v.external(); });
   require(static_cast<std::size_t>(tracked) == made, "a value is missing among the outputs of the op that made it");
 }
 
@@ -161,7 +162,8 @@ void validate(const Trace& trace) {
   require(trace.values.size() < most && trace.ops.size() < most && trace.saved.size() < most &&
               trace.backward.size() < most,
           "it has too many entries");
-  require(trace.static_bytes >= 0 && sane(trace.static_bytes) && sane(trace.gradient_bytes), "its totals are impossible");
+  require(trace.static_bytes >= 0 && sane(trace.static_bytes) && sane(trace.gradient_bytes),
+          "its totals are impossible");
   require(sane(trace.forward_seconds) && sane(trace.backward_seconds), "its durations are impossible");
   const auto overwriter = check_values(trace);
   check_ops(trace, overwriter);

@@ -15,9 +15,9 @@ struct Buffer {  // one instance of a value; times are moments
   ValueId value;
   uint64_t contents = 0;
   int64_t born = 0;
-  int64_t used = -1;     // the last at which we need it
-  int64_t user = -1;     // the last at which the user's code holds it
-  int over = -1;         // the buffer that the op at `written` wrote over to make it
+  int64_t used = -1;  // the last at which we need it
+  int64_t user = -1;  // the last at which the user's code holds it
+  int over = -1;      // the buffer that the op at `written` wrote over to make it
   int64_t written = -1;
 };
 
@@ -27,7 +27,7 @@ struct Game {
   std::vector<int64_t> moments{};  // bytes that are in no buffer: static, base, an op's own
   std::vector<int64_t> starts{};   // by position: its first moment
   std::vector<Buffer> buffers{};
-  std::vector<uint64_t> truth{};   // by value: its contents in the plain step
+  std::vector<uint64_t> truth{};  // by value: its contents in the plain step
   std::map<ValueId, int> held{};
   std::map<SavedId, int> in_hand{};  // entries between unpack and release
   Verdict verdict{};
@@ -72,7 +72,8 @@ struct Game {
     for (std::size_t v = 0; v < trace.values.size(); ++v) truth.push_back(v);
     const std::set<ValueId> kept(plan.keep.begin(), plan.keep.end());
     demand(std::vector<ValueId>(kept.begin(), kept.end()) == plan.keep, "keep is not ascending");
-    for (const ValueId v : kept) demand(there(v) && !about(v).external() && !about(v).overwritten, "keeps what cannot be");
+    for (const ValueId v : kept)
+      demand(there(v) && !about(v).external() && !about(v).overwritten, "keeps what cannot be");
     for (std::size_t k = 0; k < trace.ops.size(); ++k) {
       const Op& op = trace.ops[k];
       starts.push_back(moment(op.base_bytes + own_bytes(op)));
@@ -110,10 +111,13 @@ struct Game {
       }
     }
     for (const ValueId v : reforward.keep) {
-      demand(here.count(v) != 0 && std::count(reforward.ops.begin(), reforward.ops.end(), about(v).maker) == 1, "keeps what it does not make");
-      for (const auto& [entry, buffer] : in_hand) demand(held.count(v) == 0 || buffer != held[v], "makes anew what a node uses");
+      demand(here.count(v) != 0 && std::count(reforward.ops.begin(), reforward.ops.end(), about(v).maker) == 1,
+             "keeps what it does not make");
+      for (const auto& [entry, buffer] : in_hand)
+        demand(held.count(v) == 0 || buffer != held[v], "makes anew what a node uses");
     }
-    demand(std::set<ValueId>(reforward.keep.begin(), reforward.keep.end()).size() == reforward.keep.size(), "keeps twice");
+    demand(std::set<ValueId>(reforward.keep.begin(), reforward.keep.end()).size() == reforward.keep.size(),
+           "keeps twice");
     for (const ValueId v : reforward.keep) held[v] = here[v];
   }
 

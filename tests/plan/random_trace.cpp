@@ -34,7 +34,8 @@ void add_op(Random& random, Trace& trace, std::vector<ValueId>& current, const K
   op.random = chance(random, 10);
   op.pinned = kind.odd && chance(random, 5);
   for (std::size_t n = below(random, 4); n > 0; --n) {
-    const std::size_t back = chance(random, 70) ? below(random, std::min<std::size_t>(3, current.size())) : below(random, current.size());
+    const std::size_t back =
+        chance(random, 70) ? below(random, std::min<std::size_t>(3, current.size())) : below(random, current.size());
     const ValueId input = current[current.size() - 1 - back];
     if (std::find(op.inputs.begin(), op.inputs.end(), input) == op.inputs.end()) op.inputs.push_back(input);
   }
@@ -149,7 +150,9 @@ Plan random_sound_plan(Random& random, const Trace& trace) {
   const unsigned kept = static_cast<unsigned>(below(random, 100));
   const unsigned nested = static_cast<unsigned>(below(random, 60));
   for (auto& level : levels) {
-    level = chance(random, kept) ? uint8_t{0} : chance(random, nested) ? static_cast<uint8_t>(1 + below(random, 3)) : leaf;
+    level = chance(random, kept)     ? uint8_t{0}
+            : chance(random, nested) ? static_cast<uint8_t>(1 + below(random, 3))
+                                     : leaf;
   }
   return Assembler(index).assemble(levels);
 }
@@ -161,7 +164,8 @@ void damage(Random& random, const Trace& trace, Plan& plan) {
   Reforward& run = plan.reforwards[below(random, plan.reforwards.size())];
   switch (below(random, 9)) {
     case 0:
-      if (!plan.keep.empty()) plan.keep.erase(plan.keep.begin() + static_cast<std::ptrdiff_t>(below(random, plan.keep.size())));
+      if (!plan.keep.empty())
+        plan.keep.erase(plan.keep.begin() + static_cast<std::ptrdiff_t>(below(random, plan.keep.size())));
       break;
     case 1:
       plan.keep.push_back(any_value());
@@ -175,7 +179,8 @@ void damage(Random& random, const Trace& trace, Plan& plan) {
       if (chance(random, 80)) std::sort(run.ops.begin(), run.ops.end());
       break;
     case 4:
-      if (!run.keep.empty()) run.keep.erase(run.keep.begin() + static_cast<std::ptrdiff_t>(below(random, run.keep.size())));
+      if (!run.keep.empty())
+        run.keep.erase(run.keep.begin() + static_cast<std::ptrdiff_t>(below(random, run.keep.size())));
       break;
     case 5:
       run.keep.push_back(any_value());
@@ -201,20 +206,50 @@ void damage(Random& random, Trace& trace) {
   Op& op = trace.ops[below(random, trace.ops.size())];
   BackwardEvent& event = trace.backward[below(random, trace.backward.size())];
   switch (below(random, 14)) {
-    case 0: value.maker.index = number(); break;
-    case 1: value.overwrites.index = number(); break;
-    case 2: value.overwritten = !value.overwritten; break;
-    case 3: value.dies = number(); break;
-    case 4: value.bytes = number(); break;
-    case 5: op.inputs.emplace_back(); op.inputs.back().index = number(); break;
-    case 6: op.outputs.emplace_back(); op.outputs.back().index = number(); break;
-    case 7: op.outputs.clear(); break;
-    case 8: op.peak_bytes = -1; break;
-    case 9: op.seconds = -1; break;
-    case 10: event.saved.index = number(); break;
-    case 11: event.kind = static_cast<BackwardEvent::Kind>(below(random, 5)); break;
-    case 12: trace.backward.pop_back(); break;
-    default: if (!trace.saved.empty()) trace.saved[below(random, trace.saved.size())].value.index = number(); break;
+    case 0:
+      value.maker.index = number();
+      break;
+    case 1:
+      value.overwrites.index = number();
+      break;
+    case 2:
+      value.overwritten = !value.overwritten;
+      break;
+    case 3:
+      value.dies = number();
+      break;
+    case 4:
+      value.bytes = number();
+      break;
+    case 5:
+      op.inputs.emplace_back();
+      op.inputs.back().index = number();
+      break;
+    case 6:
+      op.outputs.emplace_back();
+      op.outputs.back().index = number();
+      break;
+    case 7:
+      op.outputs.clear();
+      break;
+    case 8:
+      op.peak_bytes = -1;
+      break;
+    case 9:
+      op.seconds = -1;
+      break;
+    case 10:
+      event.saved.index = number();
+      break;
+    case 11:
+      event.kind = static_cast<BackwardEvent::Kind>(below(random, 5));
+      break;
+    case 12:
+      trace.backward.pop_back();
+      break;
+    default:
+      if (!trace.saved.empty()) trace.saved[below(random, trace.saved.size())].value.index = number();
+      break;
   }
 }
 
