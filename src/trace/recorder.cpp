@@ -207,8 +207,8 @@ void Recorder::finish_written(const std::vector<at::Tensor>& results) {
     make(value, results[r], static_cast<int32_t>(r), -1);
   }
 
-  if (check_.pending()) {
-    if (pending_.outputs.empty() || pending_.writes_external) {
+  if (check_.pending() && !pending_.outputs.empty()) {
+    if (pending_.writes_external) {
       check_.abandon();
       pending_.random = pending_.info->random;
     } else {
