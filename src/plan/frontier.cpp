@@ -6,6 +6,7 @@
 #include "plan/cuts.h"
 #include "plan/evaluator.h"
 #include "plan/nest.h"
+#include "plan/polish.h"
 #include "plan/segments.h"
 
 namespace reforward {
@@ -38,6 +39,25 @@ class Search {
       if (seconds > static_cast<float>(most_seconds_)) break;
       if (seconds != before) add(levels_of(segments, search.best(amount)));
       before = seconds;
+    }
+  }
+
+  /// Polishes the best plan for each of some peaks between the least and
+  /// everything kept, closer together where memory is short.
+  void polish(std::size_t evaluations) {
+    Polisher polisher(index_, assembler_, evaluator_);
+    const int64_t least = frontier().front().cost.peak_bytes;
+    const int64_t plain = found_.back().cost.peak_bytes;
+    constexpr std::size_t peaks = 32;
+    for (std::size_t i = 0; i < peaks && evaluations > 0; ++i) {
+      const double part = static_cast<double>(i * i) / static_cast<double>(peaks * peaks);
+      const int64_t most = least + static_cast<int64_t>(static_cast<double>(plain - least) * part);
+      const auto& so_far = frontier();
+      const auto above = std::find_if(so_far.begin(), so_far.end(),
+                                      [&](const FrontierPlan& plan) { return plan.cost.peak_bytes > most; });
+      FrontierPlan plan = *(above - 1);
+      evaluations -= polisher.polish(plan.levels, plan.cost, most, evaluations / (peaks - i));
+      found_.push_back(std::move(plan));
     }
   }
 
@@ -93,6 +113,7 @@ std::vector<FrontierPlan> find_frontier(const TraceIndex& index) {
   // Once more near the least peak, where steps of memory must be fine.
   const int64_t least = search.frontier().front().cost.peak_bytes;
   search.add_nests(segments, floor, least + (least - floor) / 2, plans / 4);
+  search.polish(std::clamp<std::size_t>(1'500'000 / ops, 200, 10'000));
   return search.frontier();
 }
 

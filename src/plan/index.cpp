@@ -52,7 +52,7 @@ void find_what_can_come_back(TraceIndex& index) {
     }
     index.can_run_again[i] = again;
     for (const ValueId output : trace.ops[i].outputs) {
-      const bool alive = trace.values[output.at()].dies >= first_backward;
+      const bool alive = trace.values[output.at()].dies > first_backward;
       index.must_keep[output.at()] = index.can_keep[output.at()] != 0 && (!again || alive);
     }
   }
