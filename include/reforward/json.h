@@ -31,5 +31,8 @@ void write_plan(const std::filesystem::path& path, const Plan& plan);
 /// Writes the whole file or nothing: to a temporary name beside it, flushed,
 /// then renamed. Throws InputError if the place cannot be written.
 void write_file(const std::filesystem::path& path, std::string_view contents);
+/// Throws what write_file would throw for this place, and leaves nothing there:
+/// for asking before long work rather than after it.
+void check_writable(const std::filesystem::path& path);
 
 }  // namespace reforward

@@ -67,6 +67,11 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   file.rename();
 }
 
+void check_writable(const std::filesystem::path& path) {
+  if (std::filesystem::is_directory(path)) cannot_write(path, EISDIR);
+  Temporary probe(path);
+}
+
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
