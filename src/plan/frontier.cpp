@@ -28,10 +28,10 @@ class Search {
     found_.push_back({levels, cost});
   }
 
-  /// The best nests for `count` amounts of memory between two peaks.
-  void add_nests(const Segments& segments, int64_t least, int64_t most, std::size_t count) {
+  /// The best nests for `count` amounts of memory up to a peak.
+  void add_nests(const Segments& segments, int64_t origin, int64_t most, std::size_t count) {
     constexpr std::size_t steps = 256;
-    const NestSearch search(segments, least, most, steps);
+    const NestSearch search(segments, origin, most, steps);
     const std::size_t stride = (search.amounts() + count - 1) / count;
     float before = -1;
     for (std::size_t amount = search.amounts() - 1; amount < search.amounts(); amount -= stride) {
@@ -42,10 +42,18 @@ class Search {
     }
   }
 
-  /// Polishes the best plan for each of some peaks between the least and
-  /// everything kept, closer together where memory is short.
+  /// Lowers the least peak, then polishes the fastest plan for each of some
+  /// peaks from there to everything kept, closer together where memory is short.
   void polish(std::size_t evaluations) {
     Polisher polisher(index_, assembler_, evaluator_);
+    // From more than one start: what is lowest before need not be lowest after.
+    const auto starts = frontier();
+    for (const std::size_t part : {0, 1, 2, 4}) {
+      FrontierPlan plan = starts[(starts.size() - 1) * part / 8];
+      polisher.polish(plan.levels, plan.cost, Polisher::Goal::lower_peak,
+                      {plan.cost.peak_bytes, most_seconds_, evaluations / 16});
+      found_.push_back(std::move(plan));
+    }
     const int64_t least = frontier().front().cost.peak_bytes;
     const int64_t plain = found_.back().cost.peak_bytes;
     constexpr std::size_t peaks = 32;
@@ -56,7 +64,8 @@ class Search {
       const auto above = std::find_if(so_far.begin(), so_far.end(),
                                       [&](const FrontierPlan& plan) { return plan.cost.peak_bytes > most; });
       FrontierPlan plan = *(above - 1);
-      evaluations -= polisher.polish(plan.levels, plan.cost, most, evaluations / (peaks - i));
+      evaluations -= polisher.polish(plan.levels, plan.cost, Polisher::Goal::less_time,
+                                     {most, most_seconds_, evaluations / (peaks - i)});
       found_.push_back(std::move(plan));
     }
   }
@@ -107,12 +116,13 @@ std::vector<FrontierPlan> find_frontier(const TraceIndex& index) {
   search.add(drop_all(index));
   const int64_t plain = search.frontier().back().cost.peak_bytes;
   const int64_t floor = *std::max_element(index.bare_peak.begin(), index.bare_peak.end());
+  const int64_t origin = *std::min_element(index.bare_live.begin(), index.bare_live.end());
   for (std::size_t segments = 2; segments <= 32; ++segments) search.add(equal_segments(index, segments));
   const Segments segments(index, thin_out(index, possible_cuts(index), most_cuts));
-  search.add_nests(segments, floor, plain, plans);
+  search.add_nests(segments, origin, plain, plans);
   // Once more near the least peak, where steps of memory must be fine.
   const int64_t least = search.frontier().front().cost.peak_bytes;
-  search.add_nests(segments, floor, least + (least - floor) / 2, plans / 4);
+  search.add_nests(segments, origin, least + (least - floor) / 2, plans / 4);
   search.polish(std::clamp<std::size_t>(1'500'000 / ops, 200, 10'000));
   return search.frontier();
 }

@@ -10,10 +10,10 @@ namespace {
 constexpr float no_way = std::numeric_limits<float>::infinity();
 }
 
-NestSearch::NestSearch(const Segments& segments, int64_t least_bytes, int64_t most_bytes, std::size_t steps)
-    : segments_(segments), least_(least_bytes), steps_(steps) {
+NestSearch::NestSearch(const Segments& segments, int64_t origin, int64_t most_bytes, std::size_t steps)
+    : segments_(segments), origin_(origin), steps_(steps) {
   const auto parts = static_cast<int64_t>(steps * fine);
-  fine_unit_ = std::max<int64_t>(1, (most_bytes - least_bytes + parts - 1) / parts);
+  fine_unit_ = std::max<int64_t>(1, (most_bytes - origin + parts - 1) / parts);
   unit_ = fine_unit_ * static_cast<int64_t>(fine);
   const std::size_t cuts = segments.count();
   stretch_.assign(cuts * (cuts - 1) / 2 * (steps + 1), no_way);
@@ -27,8 +27,8 @@ NestSearch::NestSearch(const Segments& segments, int64_t least_bytes, int64_t mo
 
 /// The least amount in which `peak` fits; may be more than there are.
 std::size_t NestSearch::amount_of(int64_t peak, int64_t unit) const {
-  if (peak <= least_) return 0;
-  return static_cast<std::size_t>((peak - least_ + unit - 1) / unit);
+  if (peak <= origin_) return 0;
+  return static_cast<std::size_t>((peak - origin_ + unit - 1) / unit);
 }
 
 std::size_t NestSearch::held(int64_t bytes, int64_t unit) {

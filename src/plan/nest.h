@@ -36,8 +36,9 @@ struct Nest {
 /// held bytes are rounded to the nearest, so that the errors of a sum cancel.
 class NestSearch {
  public:
-  /// For peaks from `least_bytes` to `most_bytes`.
-  NestSearch(const Segments& segments, int64_t least_bytes, int64_t most_bytes, std::size_t steps);
+  /// For peaks up to `most_bytes`. Amounts count from `origin`, which no moment
+  /// of the step is below: it bounds what can be held, not only the peaks.
+  NestSearch(const Segments& segments, int64_t origin, int64_t most_bytes, std::size_t steps);
 
   std::size_t amounts() const { return steps_ * fine + 1; }
   /// By amount: least seconds; infinite if there is no way.
@@ -57,7 +58,7 @@ class NestSearch {
   void trace_stretch(std::size_t a, std::size_t b, std::size_t amount, uint8_t depth, Nest& nest) const;
 
   const Segments& segments_;
-  int64_t least_;
+  int64_t origin_;
   std::size_t steps_;
   int64_t fine_unit_;
   int64_t unit_;

@@ -5,9 +5,12 @@
 namespace reforward {
 namespace {
 
-bool faster(const Cost& a, const Cost& b) {
-  // Sums in another order differ in the last bits; only real gains count.
-  return a.recompute_seconds < b.recompute_seconds * (1 - 1e-9);
+/// Sums of the same seconds in another order differ in the last bits; only real gains count.
+bool faster(const Cost& a, const Cost& b) { return a.recompute_seconds < b.recompute_seconds * (1 - 1e-9); }
+
+bool better(const Cost& a, const Cost& b, Polisher::Goal goal) {
+  if (goal == Polisher::Goal::less_time) return faster(a, b);
+  return a.peak_bytes < b.peak_bytes || (a.peak_bytes == b.peak_bytes && faster(a, b));
 }
 
 }  // namespace
@@ -34,33 +37,68 @@ void Polisher::find_made(const Levels& levels) {
   }
 }
 
-std::size_t Polisher::polish(Levels& levels, Cost& cost, int64_t most_bytes, std::size_t evaluations) {
+/// Level 0, then the inner ones, then leaf.
+std::vector<uint8_t> Polisher::levels_to_try(const Levels& levels, Goal goal) const {
+  uint8_t deepest = goal == Goal::less_time ? 0 : 1;
+  for (const std::size_t v : order_) {
+    if (levels[v] != leaf) deepest = std::max(deepest, levels[v]);
+  }
+  std::vector<uint8_t> choices;
+  for (uint8_t level = 0; level <= deepest; ++level) choices.push_back(level);
+  choices.push_back(leaf);
+  return choices;
+}
+
+/// Goes through the values that re-forwards make (for a lower peak, through all),
+/// those first that take longest for their bytes, again and again.
+std::size_t Polisher::descend(Levels& levels, Cost& cost, Goal goal, const Limits& limits, std::size_t forced) {
   std::size_t done = 0;
-  bool better = true;
-  while (better && done < evaluations) {
-    better = false;
-    find_made(levels);
-    uint8_t deepest = 0;
+  bool improved = true;
+  while (improved && done < limits.evaluations) {
+    improved = false;
+    if (goal == Goal::less_time) find_made(levels);
+    const auto choices = levels_to_try(levels, goal);
     for (const std::size_t v : order_) {
-      if (levels[v] != leaf) deepest = std::max(deepest, levels[v]);
-    }
-    for (const std::size_t v : order_) {
-      if (made_[v] == 0) continue;
-      // Level 0, then the inner ones, then leaf.
-      for (std::size_t next = 0; next <= deepest + std::size_t{1} && done < evaluations; ++next) {
-        const auto level = next > deepest ? leaf : static_cast<uint8_t>(next);
+      if (v == forced || (goal == Goal::less_time && made_[v] == 0)) continue;
+      for (const uint8_t level : choices) {
         const uint8_t before = levels[v];
-        if (level == before) continue;
+        if (level == before || done == limits.evaluations) continue;
         levels[v] = level;
         const Cost changed = evaluator_.cost(assembler_.assemble(levels));
         ++done;
-        if (changed.peak_bytes <= most_bytes && faster(changed, cost)) {
+        const bool allowed = changed.peak_bytes <= limits.peak_bytes && changed.recompute_seconds <= limits.seconds;
+        // A plan that is not allowed (one value was forced) may only move towards what is.
+        const bool better_so_far = cost.peak_bytes > limits.peak_bytes ? changed.peak_bytes < cost.peak_bytes
+                                                                       : allowed && better(changed, cost, goal);
+        if (better_so_far) {
           cost = changed;
-          better = true;
+          improved = true;
         } else {
           levels[v] = before;
         }
       }
+    }
+  }
+  return done;
+}
+
+std::size_t Polisher::polish(Levels& levels, Cost& cost, Goal goal, const Limits& limits) {
+  std::size_t done = descend(levels, cost, goal, limits, nothing);
+  // A few values forced out of many only cost time.
+  if (order_.size() * order_.size() > limits.evaluations) return done;
+  for (const std::size_t v : order_) {
+    for (const uint8_t level : levels_to_try(levels, goal)) {
+      if (level == levels[v] || done >= limits.evaluations) continue;
+      Levels trial = levels;
+      trial[v] = level;
+      Cost trial_cost = evaluator_.cost(assembler_.assemble(trial));
+      Limits rest = limits;
+      rest.evaluations -= ++done;
+      done += descend(trial, trial_cost, goal, rest, v);
+      const bool allowed = trial_cost.peak_bytes <= limits.peak_bytes && trial_cost.recompute_seconds <= limits.seconds;
+      if (!allowed || !better(trial_cost, cost, goal)) continue;
+      levels = std::move(trial);
+      cost = trial_cost;
     }
   }
   return done;

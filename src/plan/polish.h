@@ -16,14 +16,27 @@ class Polisher {
  public:
   Polisher(const TraceIndex& index, Assembler& assembler, Evaluator& evaluator);
 
-  /// Goes through the values that re-forwards make, those first that take
-  /// longest for their bytes, and gives each a level that makes the step faster
-  /// while its peak stays within `most_bytes`. Evaluates at most `evaluations`
-  /// plans; returns how many it did.
-  std::size_t polish(Levels& levels, Cost& cost, int64_t most_bytes, std::size_t evaluations);
+  /// What to get better at; both goals count, the first one first.
+  enum class Goal : uint8_t { less_time, lower_peak };
+  /// Plans outside these are not considered.
+  struct Limits {
+    int64_t peak_bytes;
+    double seconds;
+    std::size_t evaluations;
+  };
+
+  /// Gives values better levels one by one until nothing helps. If there are few
+  /// values, then forces each in turn to another level and goes on from there,
+  /// keeping what is better in the end: so one value can make room for others.
+  /// Stops at the limit of evaluations; returns how many it used.
+  std::size_t polish(Levels& levels, Cost& cost, Goal goal, const Limits& limits);
 
  private:
+  static constexpr std::size_t nothing = static_cast<std::size_t>(-1);
+
+  std::vector<uint8_t> levels_to_try(const Levels& levels, Goal goal) const;
   void find_made(const Levels& levels);
+  std::size_t descend(Levels& levels, Cost& cost, Goal goal, const Limits& limits, std::size_t forced);
 
   const TraceIndex& index_;
   Assembler& assembler_;

@@ -191,7 +191,7 @@ void damage(Random& random, const Trace& trace, Plan& plan) {
     case 7: {  // keep one more of what the run makes
       if (run.ops.empty() || run.ops.front().at() >= trace.ops.size()) break;
       const auto& outputs = trace.ops[run.ops.front().at()].outputs;
-      run.keep.push_back(outputs[below(random, outputs.size())]);
+      if (!outputs.empty()) run.keep.push_back(outputs[below(random, outputs.size())]);
       break;
     }
     default:
@@ -201,6 +201,7 @@ void damage(Random& random, const Trace& trace, Plan& plan) {
 }
 
 void damage(Random& random, Trace& trace) {
+  if (trace.backward.empty()) return;
   const auto number = [&] { return static_cast<int32_t>(below(random, 2 * trace.values.size() + 4)) - 2; };
   Value& value = trace.values[below(random, trace.values.size())];
   Op& op = trace.ops[below(random, trace.ops.size())];
