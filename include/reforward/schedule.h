@@ -22,13 +22,15 @@ struct Schedule {
     std::vector<Step> steps;
     std::vector<ValueId> keep;
     /// For each of `keep`: how many releases of saved entries this instance of
-    /// the value serves before it is freed; -1 if reads by later re-forwards
-    /// decide (then a `free_after` there frees it).
+    /// the value serves before it is freed; -1 if a read by a later re-forward is
+    /// its last use (then a `free_after` there frees it); the largest int32_t if
+    /// an entry was unpacked and is never released (it outlives the step).
+    /// Releases count from the beginning of backward.
     std::vector<int32_t> releases;
   };
-  std::vector<ValueId> keep;           ///< held from forward
+  std::vector<ValueId> keep;           ///< held from forward; what nobody uses is left out
   std::vector<int32_t> keep_releases;  ///< as Run::releases
-  std::vector<Run> runs;               ///< one per Plan::reforwards
+  std::vector<Run> runs;               ///< one per Plan::reforwards; empty if no event reaches it
 };
 
 /// Throws FormatError when the plan cannot run on the trace (see simulate).

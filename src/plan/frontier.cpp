@@ -51,7 +51,7 @@ class Search {
     for (const std::size_t part : {0, 1, 2, 4}) {
       FrontierPlan plan = starts[(starts.size() - 1) * part / 8];
       polisher.polish(plan.levels, plan.cost, Polisher::Goal::lower_peak,
-                      {plan.cost.peak_bytes, most_seconds_, evaluations / 16});
+                      {plan.cost.peak_bytes, most_seconds_, evaluations / 8});
       found_.push_back(std::move(plan));
     }
     const int64_t least = frontier().front().cost.peak_bytes;
@@ -109,7 +109,7 @@ class Search {
 
 std::vector<FrontierPlan> find_frontier(const TraceIndex& index) {
   const std::size_t ops = std::max<std::size_t>(index.trace.ops.size(), 1);
-  const std::size_t plans = std::clamp<std::size_t>(200'000 / ops, 64, 512);
+  const std::size_t plans = std::clamp<std::size_t>(400'000 / ops, 64, 1025);
   const std::size_t most_cuts = ops <= 2000 ? 96 : 64;
   Search search(index);
   search.add(Levels(index.trace.values.size(), 0));
@@ -123,7 +123,7 @@ std::vector<FrontierPlan> find_frontier(const TraceIndex& index) {
   // Once more near the least peak, where steps of memory must be fine.
   const int64_t least = search.frontier().front().cost.peak_bytes;
   search.add_nests(segments, origin, least + (least - floor) / 2, plans / 4);
-  search.polish(std::clamp<std::size_t>(1'500'000 / ops, 200, 10'000));
+  search.polish(std::clamp<std::size_t>(2'000'000 / ops, 200, 12'000));
   return search.frontier();
 }
 

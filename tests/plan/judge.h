@@ -18,7 +18,8 @@ struct Verdict {
 /// The slow judge: plays a plan on a trace from the words of plan.h alone and
 /// shares nothing with src/plan. It first lets every op make new buffers and
 /// writes down who uses which buffer when; then it knows each buffer's life and
-/// adds up, at every moment of the step, all that are alive.
+/// adds up, at every moment of the step, all that are alive. That buffers which
+/// are really written over hold the right contents is schedule_test's to say.
 Verdict judge(const Trace& trace, const Plan& plan);
 
 }  // namespace reforward::judge
