@@ -15,7 +15,7 @@
 namespace reforward {
 
 struct SessionOptions {
-  Budget budget;                 ///< default 100 %: everything is kept
+  Budget budget{};               ///< default 100 %: everything is kept
   std::string solver = "budget"; ///< one of solver_names()
   c10::DeviceType device = c10::kCPU;  ///< whose memory is budgeted
   /// Plans kept, one per kind of step (shapes, branches); the oldest goes first.

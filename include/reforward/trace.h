@@ -29,9 +29,9 @@ namespace reforward {
 /// The contents of one storage between two writes: (storage, version).
 struct Value {
   int64_t bytes = 0;   ///< of the storage; the versions of one storage share it
-  OpId maker;          ///< the op that made it; none: external (parameter,
+  OpId maker{};        ///< the op that made it; none: external (parameter,
                        ///< buffer, input): always there, costs nothing here
-  ValueId overwrites;  ///< the version that `maker` wrote over in place (its
+  ValueId overwrites{};  ///< the version that `maker` wrote over in place (its
                        ///< buffer becomes this value's); none: fresh memory
   bool overwritten = false;  ///< a later op wrote over it: it cannot be kept
   bool requires_grad = false;
@@ -39,7 +39,7 @@ struct Value {
   /// autograd aside: held only by us or by nobody from there on. `never` if it
   /// outlives the step. For an overwritten value: the overwriting op's position.
   int32_t dies = never;
-  std::string name;  ///< parameter or buffer name where known (external only)
+  std::string name{};  ///< parameter or buffer name where known (external only)
 
   static constexpr int32_t never = std::numeric_limits<int32_t>::max();
   bool external() const { return !maker.valid(); }
@@ -48,10 +48,10 @@ struct Value {
 /// One ATen operator call at the level just below autograd. Calls that only
 /// make views are not ops: a view is a way to read a value.
 struct Op {
-  std::string name;    ///< `aten::convolution`
-  std::string module;  ///< module that was running, for reports; may be empty
-  std::vector<ValueId> inputs;   ///< values read, each once, in argument order
-  std::vector<ValueId> outputs;  ///< values made, fresh or written in place
+  std::string name{};    ///< `aten::convolution`
+  std::string module{};  ///< module that was running, for reports; may be empty
+  std::vector<ValueId> inputs{};   ///< values read, each once, in argument order
+  std::vector<ValueId> outputs{};  ///< values made, fresh or written in place
   double seconds = 0;            ///< of the forward call
   int64_t base_bytes = 0;        ///< base when the op began (Note [Base bytes])
   int64_t peak_bytes = 0;  ///< most bytes allocated at once by the op itself,
@@ -59,7 +59,7 @@ struct Op {
   int64_t gap_bytes = 0;   ///< largest base from this op's end to the next event
   bool random = false;     ///< draws from a generator; replayed with its state
   bool pinned = false;     ///< its outputs are always kept: it cannot be replayed
-  std::string pinned_reason;
+  std::string pinned_reason{};
 };
 
 /// A value that autograd saved for one backward node. (Saved externals are not
@@ -80,7 +80,7 @@ struct BackwardEvent {
     end,      ///< the step is over; always the last event
   };
   Kind kind = Kind::begin;
-  SavedId saved;  ///< of unpack and release
+  SavedId saved{};  ///< of unpack and release
   int64_t base_bytes = 0;
   int64_t gap_bytes = 0;
 };
