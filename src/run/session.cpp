@@ -20,7 +20,9 @@ namespace reforward {
 
 class Session::Impl {
  public:
-  explicit Impl(SessionOptions options) : known_(options), meter_(MemoryMeter::current()) {}
+  explicit Impl(const SessionOptions& options) : known_(options), meter_(MemoryMeter::current()) {
+    meter_.watch(options.device);
+  }
 
   StepReport step(const std::function<void()>& body);
   void count(const std::vector<at::Tensor>& tensors);
@@ -37,7 +39,32 @@ class Session::Impl {
   ska::flat_hash_map<const void*, std::string> names_;
 };
 
+namespace {
+
+/// One step at a time on a thread: an op belongs to one tape.
+class OnlyStep {
+ public:
+  OnlyStep() {
+    if (running_) {
+      throw InputError(
+          "A session's step was begun inside another session's step on the same thread; let the first one end, "
+          "or train both networks in one step of one session.");
+    }
+    running_ = true;
+  }
+  ~OnlyStep() { running_ = false; }
+  OnlyStep(const OnlyStep&) = delete;
+  OnlyStep& operator=(const OnlyStep&) = delete;
+
+ private:
+  static thread_local bool running_;
+};
+thread_local bool OnlyStep::running_ = false;
+
+}  // namespace
+
 StepReport Session::Impl::step(const std::function<void()>& body) {
+  const OnlyStep only_step;
   const auto started = std::chrono::steady_clock::now();
   meter_.reset_peak();
   known_.begin_step(meter_.live());

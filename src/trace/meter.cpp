@@ -19,7 +19,15 @@ MemoryMeter& MemoryMeter::current() {
   return *meter;
 }
 
-void MemoryMeter::reportMemoryUsage(void* data, int64_t bytes, size_t, size_t, c10::Device) {
+void MemoryMeter::watch(c10::DeviceType device) {
+  if (device == device_) return;
+  device_ = device;
+  live_ = 0;
+  reset_peak();
+}
+
+void MemoryMeter::reportMemoryUsage(void* data, int64_t bytes, size_t, size_t, c10::Device device) {
+  if (device.type() != device_) return;
   live_ += bytes;
   if (bytes > 0) {
     peak_ = std::max(peak_, live_);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
+#include <c10/core/Device.h>
 #include <c10/util/flat_hash_map.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 
@@ -20,6 +22,10 @@ class MemoryMeter final : public c10::MemoryReportingInfoBase {
  public:
   /// The meter of this thread, installed on the first call.
   static MemoryMeter& current();
+
+  /// Counts the memory of this kind of device, and no other; CPU at first. A
+  /// change begins at zero.
+  void watch(c10::DeviceType device);
 
   int64_t live() const { return live_; }
   int64_t peak() const { return peak_; }
@@ -76,6 +82,7 @@ class MemoryMeter final : public c10::MemoryReportingInfoBase {
   void ledger_alloc(void* data, int64_t bytes);
   void ledger_free(void* data, int64_t bytes);
 
+  c10::DeviceType device_ = c10::kCPU;
   int64_t live_ = 0;
   int64_t peak_ = 0;
   int64_t mark_peak_ = 0;

@@ -94,6 +94,34 @@ TEST_F(ManySteps, AnImpossibleBudgetIsRefusedWithAPossibleOne) {
   }
 }
 
+TEST_F(ManySteps, AStepInsideAStepIsRefusedAndBothSessionsGoOn) {
+  auto net = residual_net();
+  auto outer = make_session("min"), inner = make_session("min");
+  const auto batch = net.batch(2);
+  EXPECT_THROW(outer.step([&] { inner.step([&] { net.loss(batch).backward(); }); }), InputError);
+  for (auto* session : {&outer, &inner, &outer, &inner}) {
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
+    expect_equal_step(net, *session, batch);
+  }
+}
+
+TEST_F(ManySteps, TheFirstStepNeedsLittleMoreThanTheLeast) {
+  for (auto& net : all_nets()) {
+    const auto batch = net.batch(16);
+    auto session = make_session("min");
+    int64_t plain_peak = 0;
+    const int64_t before = memory_use().live_bytes;
+    const auto first = expect_equal_step(net, session, batch, &plain_peak);
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
+    const auto planned = expect_equal_step(net, session, batch);
+    for (auto& parameter : net.module->parameters()) parameter.mutable_grad() = torch::Tensor();
+    EXPECT_LE(static_cast<double>(first.measured_peak_bytes - before),
+              1.25 * static_cast<double>(planned.measured_peak_bytes - before))
+        << net.name;
+    EXPECT_LT(first.measured_peak_bytes, plain_peak) << net.name;
+  }
+}
+
 TEST_F(ManySteps, MoreBudgetNeverNeedsMoreRecomputation) {
   auto net = residual_net(6);
   const auto batch = net.batch(4);
