@@ -3,7 +3,7 @@
 #
 # In:  REFORWARD_TORCH   folder of the torch package (…/site-packages/torch); found by
 #                        asking Python3_EXECUTABLE, ./.venv/bin/python or python3 if unset
-# Out: target torch_wheel::torch
+# Out: target torch_wheel::torch; REFORWARD_TORCH_VERSION, e.g. 2.13.0
 if(TARGET torch_wheel::torch)
   return()
 endif()
@@ -24,8 +24,11 @@ if(NOT REFORWARD_TORCH)
 endif()
 if(NOT EXISTS "${REFORWARD_TORCH}/lib/libtorch_cpu.so")
   message(FATAL_ERROR "No LibTorch at '${REFORWARD_TORCH}': expected the folder of an installed torch wheel; "
-                      "run `make setup` or pass -DREFORWARD_TORCH=.../site-packages/torch.")
+                      "pass -DREFORWARD_TORCH=.../site-packages/torch (in reforward's own folder `make setup` brings one).")
 endif()
+
+file(STRINGS "${REFORWARD_TORCH}/version.py" _version REGEX "^__version__")
+string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" REFORWARD_TORCH_VERSION "${_version}")
 
 add_library(torch_wheel::torch INTERFACE IMPORTED)
 target_include_directories(torch_wheel::torch SYSTEM INTERFACE
