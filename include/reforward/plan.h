@@ -30,8 +30,9 @@ struct Reforward {
 /// over. The uses of a held value are the releases of its saved entries and the
 /// reads of later re-forwards, up to the moment at which a later re-forward
 /// makes the value anew and keeps it; that must not be between an unpack of the
-/// value and its release. A value that a re-forward makes and does not keep is
-/// its own: a held instance of the same value stays as it is.
+/// value and its release. What a re-forward makes although it is held beyond it
+/// (statistics beside a normalization's output) is dropped at once: the held
+/// instance stays and is read.
 /// `compile_schedule` (schedule.h) turns this into lists; simulate and run both
 /// obey those, so what is predicted is what happens.
 struct Plan {

@@ -158,12 +158,18 @@ void Lowering::find_ends() {
   for (std::size_t run = 0; run < run_event.size(); ++run) find_run_ends(run);
 }
 
+bool Lowering::held_beyond(std::size_t run, ValueId value) const {
+  if (current_[value.at()] == none) return false;
+  const Hold& hold = holds[static_cast<std::size_t>(current_[value.at()])];
+  return hold.last_event > run_event[run] || hold.last_step >= static_cast<int32_t>(step_starts[run + 1]);
+}
+
 void Lowering::find_run_ends(std::size_t run) {
   const auto id = static_cast<int32_t>(run);
   for (std::size_t step = step_starts[run]; step < step_starts[run + 1]; ++step) {
     for (const ValueId need : index_.needs[steps[step].at()]) last_local_[need.at()] = static_cast<int32_t>(step);
     for (const ValueId output : index_.trace.ops[steps[step].at()].outputs) {
-      made_in_[output.at()] = id;
+      made_in_[output.at()] = held_beyond(run, output) ? none : id;
       last_local_[output.at()] = static_cast<int32_t>(step);
     }
   }
@@ -185,9 +191,9 @@ void Lowering::lower_step(std::size_t run, std::size_t step) {
   const std::size_t op = steps[step].at();
   for (const ValueId need : index_.needs[op]) {
     if (made_in_[need.at()] == static_cast<int32_t>(run)) {
-      if (last_local_[need.at()] == now) frees.items.push_back({need, none, false});
+      if (last_local_[need.at()] == now) frees.items.push_back({need});
     } else if (holds[static_cast<std::size_t>(current_[need.at()])].last_step == now) {
-      frees.items.push_back({need, current_[need.at()], false});
+      frees.items.push_back({need, current_[need.at()]});
     }
   }
   for (const ValueId output : trace.ops[op].outputs) {
@@ -201,7 +207,8 @@ void Lowering::lower_step(std::size_t run, std::size_t step) {
         freed->taken_over = true;
       }
     }
-    if (last_local_[output.at()] == now) frees.items.push_back({output, none, false});
+    const bool duplicate = made_in_[output.at()] == none;
+    if (duplicate || last_local_[output.at()] == now) frees.items.push_back({output, none, false, duplicate});
   }
   copies.close();
   frees.close();

@@ -22,6 +22,12 @@ namespace reforward {
 /// A re-forward must not make a value anew while a backward node has the old
 /// hold in its hands (between unpack and release): both would be in memory, and
 /// nobody could say when the old one goes.
+/// A re-forward may run an op that makes a value with a hold beside others (the
+/// statistics beside a normalization's output). If the hold outlives the
+/// re-forward, the value just made is dropped at once, and the hold is read;
+/// a use of the hold beyond the re-forward decides that, so such a read never
+/// prolongs it. If not, the hold is over already, and the value is the
+/// re-forward's own.
 class Lowering {
  public:
   static constexpr int32_t none = -1;
@@ -39,6 +45,7 @@ class Lowering {
     ValueId value;
     int32_t hold = none;      ///< none: made by this run and not kept
     bool taken_over = false;  ///< its buffer goes on as an output of the step
+    bool duplicate = false;   ///< of a hold: not the hold goes, but what the step made
   };
 
   explicit Lowering(const TraceIndex& index);
@@ -65,6 +72,7 @@ class Lowering {
   void find_ends();
   void find_run_ends(std::size_t run);
   void lower_step(std::size_t run, std::size_t step);
+  bool held_beyond(std::size_t run, ValueId value) const;
 
   const TraceIndex& index_;
   std::vector<int32_t> current_;     // by value: its hold

@@ -13,7 +13,9 @@ Schedule::Step step_of(const Lowering& lowered, std::size_t step) {
   made.op = lowered.steps[step];
   const auto copies = lowered.copies[step];
   made.copy_first.assign(copies.begin(), copies.end());
-  for (const auto& free : lowered.frees[step]) made.free_after.push_back(free.value);
+  for (const auto& free : lowered.frees[step]) {
+    if (!free.duplicate) made.free_after.push_back(free.value);
+  }
   return made;
 }
 

@@ -18,6 +18,8 @@ struct Buffer {  // one instance of a value; times are moments
   int64_t user = -1;  // the last at which the user's code holds it
   int over = -1;      // the buffer that the op at `written` wrote over to make it
   int64_t written = -1;
+  int twin = -1;         // the buffer that is held of the same value when it is made again,
+  int64_t over_by = -1;  // and the last moment of the re-forward that does it
 };
 
 void demand(bool holds, const char* why) {
@@ -97,6 +99,11 @@ struct Game {
         here[out] = make({out, now + 1, -1, -1, over.valid() ? found.at(over) : -1, now});
       }
     }
+    for (const auto& [v, buffer] : here) {
+      if (held.count(v) == 0) continue;
+      at(buffer).twin = held[v];
+      at(buffer).over_by = static_cast<int64_t>(moments.size()) - 1;
+    }
     demand(std::set<ValueId>(run.keep.begin(), run.keep.end()).size() == run.keep.size(), "keeps a value twice");
     for (const ValueId v : run.keep) {
       demand(here.count(v) != 0, "keeps what it does not make");
@@ -133,7 +140,10 @@ struct Game {
 
   void count_bytes() {
     std::vector<int64_t> live = moments;
+    const auto held_longer = [&](const Buffer& b) { return b.twin >= 0 && at(b.twin).used > b.over_by; };
     for (Buffer& b : buffers) {
+      if (b.over >= 0 && held_longer(at(b.over))) b.over = at(b.over).twin;
+      if (held_longer(b)) b.used = -1;  // dropped at once: the one that is held is read
       const auto dies = static_cast<std::size_t>(about(b.value).dies);
       if (b.written < 0) {  // from forward; an overwritten one is still there while the op works on it
         b.user = dies >= starts.size() ? forever : starts[dies] - (about(b.value).overwritten ? 0 : 1);

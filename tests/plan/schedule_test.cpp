@@ -12,6 +12,7 @@
 #include "plan/random_trace.h"
 #include "plan/small.h"
 #include "reforward/error.h"
+#include "reforward/simulate.h"
 
 namespace reforward {
 namespace {
@@ -135,12 +136,13 @@ class Player {
       note(base + own(op));
       for (const ValueId v : op.outputs) {
         const ValueId over = trace_.values[v.at()].overwrites;
+        Pointer made = std::make_shared<Buffer>(Buffer{v, trace_.values[v.at()].bytes});
         if (over.valid()) {
-          local_[v] = onto.count(over) != 0 ? onto[over] : find(over);
-          local_[v]->contents = v;
-        } else {
-          local_[v] = std::make_shared<Buffer>(Buffer{v, trace_.values[v.at()].bytes});
+          made = onto.count(over) != 0 ? onto[over] : find(over);
+          made->contents = v;
         }
+        // What is held already is not held twice: the new one goes at once.
+        if (held_.count(v) == 0) local_[v] = made;
       }
       copies_.clear();
       for (const ValueId v : step.free_after) {
@@ -249,6 +251,27 @@ TEST(Schedule, InPlaceOpsTakeOverOrWorkOnACopy) {
   const Schedule together = compile_schedule(trace, plan_of({}, {{{OpId(0), OpId(2)}, {b, a}}}));
   EXPECT_THAT(together.runs[0].steps[1].copy_first, ElementsAre(a));
   EXPECT_THAT(together.runs[0].steps[1].free_after, IsEmpty());
+}
+
+TEST(Schedule, WhatIsHeldIsNotHeldTwice) {
+  // A normalization: its output is dropped, its statistics are kept. Making the
+  // output again makes them again too; the kept ones must stay.
+  Small net;
+  const auto x = net.external();
+  const auto out = net.op({x}, 10);
+  const auto statistics = net.external(2);
+  net.trace.values.back().maker = OpId(0);
+  net.last().outputs.push_back(statistics);
+  net.last().peak_bytes += 2;
+  net.op({out}, 1);
+  net.save(out);
+  net.save(statistics);
+  const Trace trace = net.finish();
+  const Plan plan = plan_of({statistics}, {{{OpId(0)}, {out}}});
+  const Schedule schedule = compile_schedule(trace, plan);
+  EXPECT_THAT(schedule.keep_releases, ElementsAre(1));
+  EXPECT_THAT(schedule.runs[0].steps[0].free_after, IsEmpty());
+  EXPECT_EQ(simulate(trace, plan).points[4].live_bytes, 12);  // at the unpack of the output
 }
 
 TEST(Schedule, WhatIsNotUsedIsNotHeld) {
