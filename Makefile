@@ -17,7 +17,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 .PHONY: help setup build demo test test-plan-sanitized test-sanitized bench format install clean
 
 help:
-	@echo 'make demo            train ResNet-18 on Fashion-MNIST, plain and in half the memory'
+	@echo 'make demo            train DenseNet-121 on Fashion-MNIST, plain and in half the memory'
 	@echo 'make test            all tests'
 	@echo 'make build           the program, build/reforward'
 	@echo 'make bench           planning times (Google Benchmark)'
