@@ -1,5 +1,6 @@
 // A decoder-only transformer as in Radford et al., "Language Models are Unsupervised
 // Multitask Learners" (2019): learned positions, norms before each part, tied head.
+// Layer names are GPT-2's.
 
 #include <cmath>
 #include <string>
@@ -15,35 +16,50 @@ namespace nn = torch::nn;
 
 nn::LayerNorm norm(int64_t width) { return nn::LayerNorm(nn::LayerNormOptions({width})); }
 
-struct Block : nn::Module {
-  explicit Block(const DecoderOptions& options)
+struct Attention : nn::Module {
+  explicit Attention(const DecoderOptions& options)
       : heads(options.heads),
         dropout(options.dropout),
-        ln_1(register_module("ln_1", norm(options.width))),
-        c_attn(register_module("attn_c_attn", nn::Linear(options.width, 3 * options.width))),
-        c_proj(register_module("attn_c_proj", nn::Linear(options.width, options.width))),
-        ln_2(register_module("ln_2", norm(options.width))),
-        c_fc(register_module("mlp_c_fc", nn::Linear(options.width, 4 * options.width))),
-        mlp_proj(register_module("mlp_c_proj", nn::Linear(4 * options.width, options.width))) {}
-
-  torch::Tensor attend(const torch::Tensor& x) {
+        c_attn(register_module("c_attn", nn::Linear(options.width, 3 * options.width))),
+        c_proj(register_module("c_proj", nn::Linear(options.width, options.width))) {}
+  torch::Tensor forward(const torch::Tensor& x) {
     const auto n = x.size(0), length = x.size(1), width = x.size(2);
     const auto parts = c_attn(x).view({n, length, 3, heads, width / heads}).permute({2, 0, 3, 1, 4}).unbind(0);
     const auto mixed = torch::scaled_dot_product_attention(parts[0], parts[1], parts[2], {},
                                                            is_training() ? dropout : 0.0, /*is_causal=*/true);
-    return c_proj(mixed.transpose(1, 2).reshape({n, length, width}));
-  }
-  torch::Tensor forward(const torch::Tensor& input) {
-    auto x = input + torch::dropout(attend(ln_1(input)), dropout, is_training());
-    const auto hidden = torch::gelu(c_fc(ln_2(x)), "tanh");
-    return x + torch::dropout(mlp_proj(hidden), dropout, is_training());
+    return torch::dropout(c_proj(mixed.transpose(1, 2).reshape({n, length, width})), dropout, is_training());
   }
   int64_t heads;
   double dropout;
-  nn::LayerNorm ln_1;
   nn::Linear c_attn, c_proj;
+};
+
+struct Mlp : nn::Module {
+  explicit Mlp(const DecoderOptions& options)
+      : dropout(options.dropout),
+        c_fc(register_module("c_fc", nn::Linear(options.width, 4 * options.width))),
+        c_proj(register_module("c_proj", nn::Linear(4 * options.width, options.width))) {}
+  torch::Tensor forward(const torch::Tensor& x) {
+    return torch::dropout(c_proj(torch::gelu(c_fc(x), "tanh")), dropout, is_training());
+  }
+  double dropout;
+  nn::Linear c_fc, c_proj;
+};
+
+struct Block : nn::Module {
+  explicit Block(const DecoderOptions& options)
+      : ln_1(register_module("ln_1", norm(options.width))),
+        attn(register_module("attn", std::make_shared<Attention>(options))),
+        ln_2(register_module("ln_2", norm(options.width))),
+        mlp(register_module("mlp", std::make_shared<Mlp>(options))) {}
+  torch::Tensor forward(const torch::Tensor& input) {
+    const auto x = input + attn->forward(ln_1(input));
+    return x + mlp->forward(ln_2(x));
+  }
+  nn::LayerNorm ln_1;
+  std::shared_ptr<Attention> attn;
   nn::LayerNorm ln_2;
-  nn::Linear c_fc, mlp_proj;
+  std::shared_ptr<Mlp> mlp;
 };
 
 struct Decoder : nn::Module {
@@ -54,10 +70,10 @@ struct Decoder : nn::Module {
     }
     wte = register_module("wte", nn::Embedding(options.vocabulary, options.width));
     wpe = register_module("wpe", nn::Embedding(options.length, options.width));
+    h = register_module("h", nn::ModuleList());
     for (int64_t i = 0; i < options.layers; ++i) {
-      std::string name = "h";
-      name += std::to_string(i);
-      blocks.push_back(register_module(name, std::make_shared<Block>(options)));
+      blocks.push_back(std::make_shared<Block>(options));
+      h->push_back(blocks.back());
     }
     ln_f = register_module("ln_f", norm(options.width));
     torch::NoGradGuard no_grad;
@@ -80,7 +96,8 @@ struct Decoder : nn::Module {
   }
   double dropout;
   nn::Embedding wte{nullptr}, wpe{nullptr};
-  std::vector<std::shared_ptr<Block>> blocks;
+  nn::ModuleList h{nullptr};
+  std::vector<std::shared_ptr<Block>> blocks;  ///< those of `h`, by their type
   nn::LayerNorm ln_f{nullptr};
 };
 

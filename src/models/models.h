@@ -25,11 +25,15 @@ struct ModelInfo {
   int64_t default_batch = 0;
   int64_t default_image = 0;  ///< pixels a side; tokens: the length of a text
   int64_t least_image = 0;    ///< the smallest that the layers can take
+  /// The same for a batch of one: batch norm needs two values a channel, so that
+  /// more than one pixel must be left wherever there is one.
+  int64_t least_image_alone = 0;
 };
 
 struct Options {
   int64_t classes = 0;  ///< 0: the network's own number (1000; 400 for clips)
   int64_t image = 0;    ///< 0: default_image
+  int64_t batch = 0;    ///< samples in the smallest batch to come; 0: more than one
 };
 
 /// A network and what a training step needs of it.
@@ -46,12 +50,13 @@ const std::vector<ModelInfo>& registry();
 /// Throws InputError, naming the known ones, for another name.
 const ModelInfo& info(const std::string& name);
 
-/// Throws InputError for an unknown name or an image that is too small.
+/// Throws InputError for an unknown name or an image that is too small for the
+/// network and the batch.
 /// Parameters are drawn from the global generator, as LibTorch does.
 std::unique_ptr<Network> make(const std::string& name, const Options& options = {});
 
 /// A batch of noise, the same for the same seed; the global generator is not
-/// touched. Returns (data, target).
+/// touched. Returns (data, target). Throws as `make`.
 std::pair<torch::Tensor, torch::Tensor> synthetic_batch(const std::string& name, int64_t batch, const Options& options,
                                                         uint64_t seed);
 
