@@ -172,7 +172,8 @@ struct Inception : Block {
   }
 
   void initialize() {
-    // Normal, cut off at +-2; a standard deviation of 0.1 but in the auxiliary head.
+    // Normal, cut off at +-2. The well-known definition notes another deviation for
+    // AuxLogits.conv1 too, but on a module that its drawing never looks at.
     const auto draw = [](torch::Tensor weight, double deviation) {
       torch::NoGradGuard no_grad;
       weight.normal_(0, deviation).clamp_(-2, 2);
@@ -181,7 +182,6 @@ struct Inception : Block {
       if (auto* convolution = module->as<nn::Conv2dImpl>()) draw(convolution->weight, 0.1);
       if (auto* linear = module->as<nn::LinearImpl>()) draw(linear->weight, 0.1);
     }
-    draw(aux->conv1->conv->weight, 0.01);
     draw(aux->fc->weight, 0.001);
   }
 
