@@ -14,8 +14,8 @@ using Kernel = torch::ExpandingArray<2>;
 
 struct BasicConv : nn::Module {
   BasicConv(int64_t in, int64_t out, Kernel kernel, Kernel stride = 1, Kernel padding = 0)
-      : conv(register_module("conv",
-                             nn::Conv2d(nn::Conv2dOptions(in, out, kernel).stride(stride).padding(padding).bias(false)))),
+      : conv(register_module(
+            "conv", nn::Conv2d(nn::Conv2dOptions(in, out, kernel).stride(stride).padding(padding).bias(false)))),
         bn(register_module("bn", nn::BatchNorm2d(nn::BatchNorm2dOptions(out).eps(0.001)))) {}
   torch::Tensor forward(const torch::Tensor& x) {
     auto out = bn(conv(x));
@@ -151,8 +151,7 @@ struct InceptionAux : Block {
 
 struct Inception : Block {
   explicit Inception(int64_t classes) {
-    stem = {add("Conv2d_1a_3x3", 3, 32, 3, 2), add("Conv2d_2a_3x3", 32, 32, 3),
-            add("Conv2d_2b_3x3", 32, 64, 3, 1, 1)};
+    stem = {add("Conv2d_1a_3x3", 3, 32, 3, 2), add("Conv2d_2a_3x3", 32, 32, 3), add("Conv2d_2b_3x3", 32, 64, 3, 1, 1)};
     middle = {add("Conv2d_3b_1x1", 64, 80, 1), add("Conv2d_4a_3x3", 80, 192, 3)};
     mixed5 = {register_module("Mixed_5b", std::make_shared<InceptionA>(192, 32)),
               register_module("Mixed_5c", std::make_shared<InceptionA>(256, 64)),

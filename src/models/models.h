@@ -21,7 +21,7 @@ struct ModelInfo {
   std::string name;
   std::string description;
   Input input = Input::image;
-  int64_t parameters = 0;     ///< with default options
+  int64_t parameters = 0;  ///< with default options
   int64_t default_batch = 0;
   int64_t default_image = 0;  ///< pixels a side; tokens: the length of a text
   int64_t least_image = 0;    ///< the smallest that the layers can take

@@ -11,8 +11,8 @@ namespace {
 namespace nn = torch::nn;
 
 constexpr int64_t pool = 0;
-constexpr std::array<int64_t, 18> vgg16{64,  64,  pool, 128, 128, pool, 256, 256, 256,
-                                        pool, 512, 512,  512, pool, 512, 512, 512, pool};
+constexpr std::array<int64_t, 18> vgg16{64,   64,  pool, 128, 128,  pool, 256, 256, 256,
+                                        pool, 512, 512,  512, pool, 512,  512, 512, pool};
 
 struct VGG : nn::Module {
   VGG(int64_t classes, bool batch_norm) {
@@ -30,10 +30,9 @@ struct VGG : nn::Module {
     }
     features = register_module("features", layers);
     avgpool = register_module("avgpool", nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions({7, 7})));
-    classifier = register_module(
-        "classifier", nn::Sequential(nn::Linear(512 * 7 * 7, 4096), relu_in_place(), nn::Dropout(0.5),
-                                     nn::Linear(4096, 4096), relu_in_place(), nn::Dropout(0.5),
-                                     nn::Linear(4096, classes)));
+    classifier = register_module("classifier", nn::Sequential(nn::Linear(512 * 7 * 7, 4096), relu_in_place(),
+                                                              nn::Dropout(0.5), nn::Linear(4096, 4096), relu_in_place(),
+                                                              nn::Dropout(0.5), nn::Linear(4096, classes)));
     kaiming_fan_out<nn::Conv2dImpl, nn::BatchNorm2dImpl>(*this);
     for (auto& module : modules(false)) {
       if (auto* linear = module->as<nn::LinearImpl>()) {

@@ -37,9 +37,9 @@ struct BasicBlock : nn::Module {
 struct VideoResNet : nn::Module {
   explicit VideoResNet(int64_t classes) {
     stem = register_module(
-        "stem", nn::Sequential(
-                    nn::Conv3d(nn::Conv3dOptions(3, 64, {3, 7, 7}).stride({1, 2, 2}).padding({1, 3, 3}).bias(false)),
-                    nn::BatchNorm3d(64), relu_in_place()));
+        "stem",
+        nn::Sequential(nn::Conv3d(nn::Conv3dOptions(3, 64, {3, 7, 7}).stride({1, 2, 2}).padding({1, 3, 3}).bias(false)),
+                       nn::BatchNorm3d(64), relu_in_place()));
     layer1 = register_module("layer1", stage(64, 64, 1));
     layer2 = register_module("layer2", stage(64, 128, 2));
     layer3 = register_module("layer3", stage(128, 256, 2));

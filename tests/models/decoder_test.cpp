@@ -44,9 +44,9 @@ TEST(Decoder, HasTheNamesOfGpt2) {
   EXPECT_EQ(network->module().named_parameters().keys(),
             (std::vector<std::string>{"wte.weight", "wpe.weight", "h.0.ln_1.weight", "h.0.ln_1.bias",
                                       "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias", "h.0.attn.c_proj.weight",
-                                      "h.0.attn.c_proj.bias", "h.0.ln_2.weight", "h.0.ln_2.bias",
-                                      "h.0.mlp.c_fc.weight", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.weight",
-                                      "h.0.mlp.c_proj.bias", "ln_f.weight", "ln_f.bias"}));
+                                      "h.0.attn.c_proj.bias", "h.0.ln_2.weight", "h.0.ln_2.bias", "h.0.mlp.c_fc.weight",
+                                      "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.weight", "h.0.mlp.c_proj.bias",
+                                      "ln_f.weight", "ln_f.bias"}));
 }
 
 Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -54,7 +54,9 @@ Tensor norm(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return centred / (centred.square().mean(-1, true) + 1e-5).sqrt() * weight + bias;
 }
 
-Tensor gelu_tanh(const Tensor& x) { return 0.5 * x * (1 + torch::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x.pow(3)))); }
+Tensor gelu_tanh(const Tensor& x) {
+  return 0.5 * x * (1 + torch::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x.pow(3))));
+}
 
 TEST(Decoder, ComputesWhatTheDefinitionSays) {
   torch::manual_seed(1);

@@ -60,9 +60,7 @@ std::vector<double> sums(const torch::nn::Module& module) {
 class EveryNetwork : public ::testing::TestWithParam<Expected> {
  protected:
   /// A small batch that the layers can take.
-  Options small() const {
-    return {.image = std::max<int64_t>(info(GetParam().model).least_image, 16), .batch = 2};
-  }
+  Options small() const { return {.image = std::max<int64_t>(info(GetParam().model).least_image, 16), .batch = 2}; }
 };
 
 TEST_P(EveryNetwork, HasItsReLUsDropoutsAndNorms) {

@@ -71,8 +71,8 @@ TEST_P(WellKnownNetwork, HasTheLayersTheLossAndTheGradients) {
   auto& module = network->module();
 
   const auto text = layers(module);
-  EXPECT_EQ(fnv1a(text), known.layers)
-      << "compare with `python tests/models/well_known.py " << known.model << "`:\n" << text;
+  EXPECT_EQ(fnv1a(text), known.layers) << "compare with `python tests/models/well_known.py " << known.model << "`:\n"
+                                       << text;
   int64_t parameters = 0;
   for (const auto& parameter : module.parameters()) parameters += parameter.numel();
   EXPECT_EQ(parameters, info(known.model).parameters);
