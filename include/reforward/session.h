@@ -17,6 +17,10 @@ namespace reforward {
 struct SessionOptions {
   Budget budget{};               ///< default 100 %: everything is kept
   std::string solver = "budget"; ///< one of solver_names()
+  /// What will be held beside in later steps and is not there at the first one:
+  /// optimizers make their state after it (AdamW two tensors a parameter, SGD
+  /// with momentum one). Plans leave room for it from the start.
+  int64_t reserve_bytes = 0;
   c10::DeviceType device = c10::kCPU;  ///< whose memory is budgeted
   /// Plans kept, one per kind of step (shapes, branches); the oldest goes first.
   std::size_t max_plans = 16;

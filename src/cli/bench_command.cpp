@@ -122,7 +122,7 @@ void run(const Common& common, const Options& options) {
       table.add({row.budget, "-", "-", "needs " + format_bytes(row.least), "-", "-", "-", "-"});
       continue;
     }
-    const auto& entry = json["budgets"].back();
+    const Json entry = json["budgets"].back();
     if (!json.contains("static_bytes")) describe(*row.session->trace(), json);
     right &= row.equal.all() && row.report.measured_peak_bytes <= row.report.budget_bytes;
     table.add({row.budget, format_bytes(row.report.budget_bytes), format_bytes(row.report.predicted_peak_bytes),

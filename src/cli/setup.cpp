@@ -24,6 +24,8 @@ Workload::Workload(const Setup& setup) : name_(setup.model), seed_(setup.seed) {
     images_ = setup.data == "fashion-mnist" ? data::open_fashion_mnist() : data::open_folder(setup.data);
     options_.classes = images_->classes();
     loader_ = std::make_unique<data::Loader>(*images_, batch_, options_.image, seed_);
+    const int64_t last = images_->size() % batch_;
+    options_.batch = last > 0 ? last : batch_;
   }
   torch::manual_seed(seed_);
   network_ = models::make(setup.model, options_);

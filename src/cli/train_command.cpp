@@ -35,6 +35,13 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const Options& options, 
   return std::make_unique<torch::optim::AdamW>(module.parameters(), torch::optim::AdamWOptions(rate));
 }
 
+/// Of the state that the optimizer makes after the first step.
+int64_t optimizer_bytes(const Options& options, torch::nn::Module& module) {
+  int64_t bytes = 0;
+  for (const auto& parameter : module.parameters()) bytes += static_cast<int64_t>(parameter.nbytes());
+  return options.optimizer == "sgd" ? bytes : 2 * bytes;
+}
+
 /// What the steps so far have shown.
 struct Record {
   std::vector<double> losses, ratios;
@@ -53,7 +60,9 @@ class Training {
   Training(const Options& options, Workload& work)
       : options_(options),
         work_(work),
-        session_({.budget = parse_budget(options.budget), .solver = options.solver}),
+        session_({.budget = parse_budget(options.budget),
+                  .solver = options.solver,
+                  .reserve_bytes = optimizer_bytes(options, work.module())}),
         optimizer_(make_optimizer(options, work.module())) {
     work.name_in(session_);
   }
@@ -186,19 +195,20 @@ void run(const Common& common, const Options& options) {
   {
     Progress progress(common, "training", options.steps);
     const bool speaks = !common.json && !common.quiet;
-    if (speaks) {
+    const auto header = [&] {
       std::printf("%6s %10s %10s %12s %12s%s\n", "step", "loss", "samples/s", "peak", "budget",
                   options.compare ? "  bits" : "");
-    }
+    };
     for (int64_t step = 0; step < options.steps; ++step) {
       training.step(step);
       const Record& record = training.record();
-      const StepReport& report = step == 0 ? StepReport{} : record.last;
+      const StepReport& report = record.last;
       progress.advance("loss " + fixed(record.losses.back(), 4));
       if (!speaks || (step >= 3 && (step + 1) % std::max<int64_t>(1, options.steps / 10) != 0)) continue;
+      if (step == 0) header();
       if (::isatty(STDOUT_FILENO) == 1) std::fputs("\r\033[K", stdout);
       std::printf("%6lld %10.4f %10.1f %12s %12s%s\n", static_cast<long long>(step + 1), record.losses.back(),
-                  report.seconds > 0 ? static_cast<double>(work.batch_size()) / report.seconds : 0.0,
+                  static_cast<double>(work.batch_size()) / (step == 0 ? record.trace_seconds : report.seconds),
                   format_bytes(step == 0 ? record.first_peak : report.measured_peak_bytes).c_str(),
                   step == 0 ? "(traced)" : format_bytes(report.budget_bytes).c_str(),
                   !options.compare ? "" : record.equal.all() ? " equal" : " DIFFER");

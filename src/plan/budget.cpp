@@ -17,9 +17,9 @@ Plan plan_budget(const Trace& trace, const PlanOptions& options) {
   });
   if (above == frontier.begin()) {
     const int64_t least = frontier.front().cost.peak_bytes;
-    throw BudgetError("a budget of " + std::to_string(options.budget_bytes) +
+    throw BudgetError("A budget of " + std::to_string(options.budget_bytes) +
                           " bytes is too small for this step; give it at least " + std::to_string(least) +
-                          " bytes or make the batch smaller",
+                          " bytes or make the batch smaller.",
                       least);
   }
   return finish(index, Assembler(index).assemble((above - 1)->levels), "budget", options.budget_bytes);

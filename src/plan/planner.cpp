@@ -30,7 +30,7 @@ Plan make_plan(const Trace& trace, std::string_view solver, const PlanOptions& o
   if (solver == "budget") return plan_budget(trace, options);
   std::string known;
   for (const std::string& name : solver_names()) known += (known.empty() ? "" : ", ") + name;
-  throw InputError("there is no solver named '" + std::string(solver) + "'; choose one of " + known);
+  throw InputError("There is no solver named '" + std::string(solver) + "'; choose one of " + known);
 }
 
 }  // namespace reforward

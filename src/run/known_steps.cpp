@@ -45,6 +45,7 @@ KnownSteps::KnownSteps(SessionOptions options) : options_(std::move(options)) {
 }
 
 void KnownSteps::begin_step(int64_t static_bytes) {
+  if (settled_bytes_ == 0) settled_bytes_ = static_bytes + options_.reserve_bytes;
   static_bytes_ = static_bytes;
   out_of_budget_ = nullptr;
 }
@@ -121,6 +122,7 @@ void KnownSteps::keep(std::shared_ptr<KnownStep> step) {
 }
 
 void KnownSteps::add(std::shared_ptr<const Tape> tape, Trace trace) {
+  if (options_.reserve_bytes > 0) trace.static_bytes = std::max(trace.static_bytes, settled_bytes_);
   try {
     keep(plan_for(std::move(tape), std::make_shared<const Trace>(std::move(trace))));
   } catch (const BudgetError&) {

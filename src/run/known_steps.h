@@ -42,6 +42,7 @@ class KnownSteps {
 
   SessionOptions options_;
   int64_t static_bytes_ = 0;
+  int64_t settled_bytes_ = 0;  // static bytes at the first step, and what is reserved
   double plan_seconds_ = 0;
   std::exception_ptr out_of_budget_;
   std::list<std::shared_ptr<KnownStep>> steps_;

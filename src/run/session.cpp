@@ -115,10 +115,15 @@ StepReport Session::Impl::report_of(const Step& step, double seconds) {
 
 void Session::Impl::learn_from(const Step& step, StepReport& report) {
   if (!step.complete()) return;
+  const auto trace_of = [&] {
+    Trace trace = step.assemble_trace();
+    trace.gradient_bytes = report.gradient_bytes;
+    return trace;
+  };
   if (!step.planned()) {
-    known_.add(step.tape(), step.assemble_trace());
+    known_.add(step.tape(), trace_of());
   } else if (step.measured()) {
-    known_.replace(step.known(), step.assemble_trace());
+    known_.replace(step.known(), trace_of());
   } else if (report.measured_peak_bytes != report.predicted_peak_bytes) {
     known_.measure_again(step.known());
   }

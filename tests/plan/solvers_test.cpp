@@ -178,7 +178,7 @@ TEST(Solvers, AreFoundByName) {
     make_plan(trace, "best", options);
     ADD_FAILURE();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "there is no solver named 'best'; choose one of budget, minimal, sqrt, keep");
+    EXPECT_STREQ(error.what(), "There is no solver named 'best'; choose one of budget, minimal, sqrt, keep");
   }
 }
 
