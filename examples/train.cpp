@@ -41,8 +41,8 @@ int main() {
       loss_now = loss.item<float>();
     });
     optimizer.step();
-    std::cout << "loss " << loss_now << ", peak " << reforward::format_bytes(report.measured_peak_bytes) << ", predicted "
-              << reforward::format_bytes(report.predicted_peak_bytes) << '\n';
+    std::cout << "loss " << loss_now << ", peak " << reforward::format_bytes(report.measured_peak_bytes)
+              << ", predicted " << reforward::format_bytes(report.predicted_peak_bytes) << '\n';
   }
   const auto plain = reforward::evaluate(*session.trace(), reforward::plan_keep(*session.trace()));
   std::cout << "a plain step needs " << reforward::format_bytes(plain.peak_bytes) << ", a planned one "

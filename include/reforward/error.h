@@ -29,8 +29,7 @@ class FormatError : public Error {
 /// No plan fits the budget.
 class BudgetError : public Error {
  public:
-  BudgetError(const std::string& sentence, int64_t least)
-      : Error(sentence), least_bytes(least) {}
+  BudgetError(const std::string& sentence, int64_t least) : Error(sentence), least_bytes(least) {}
   int64_t least_bytes;  ///< a budget of this many bytes can be met
 };
 

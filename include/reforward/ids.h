@@ -29,7 +29,5 @@ using SavedId = Id<struct SavedTag>;  ///< into Trace::saved
 
 template <class Tag>
 struct std::hash<reforward::Id<Tag>> {
-  std::size_t operator()(reforward::Id<Tag> id) const noexcept {
-    return std::hash<int32_t>{}(id.index);
-  }
+  std::size_t operator()(reforward::Id<Tag> id) const noexcept { return std::hash<int32_t>{}(id.index); }
 };

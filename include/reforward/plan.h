@@ -42,8 +42,8 @@ struct Plan {
   uint64_t trace_fingerprint = 0;
   int64_t budget_bytes = 0;  ///< 0: the solver was given none
 
-  std::vector<ValueId> keep;           ///< ascending
-  std::vector<Reforward> reforwards;   ///< in the order in which they run
+  std::vector<ValueId> keep;          ///< ascending
+  std::vector<Reforward> reforwards;  ///< in the order in which they run
 
   // Filled in by simulate; bytes of the whole device, static bytes included.
   int64_t predicted_peak_bytes = 0;

@@ -15,8 +15,8 @@
 namespace reforward {
 
 struct SessionOptions {
-  Budget budget{};               ///< default 100 %: everything is kept
-  std::string solver = "budget"; ///< one of solver_names()
+  Budget budget{};                ///< default 100 %: everything is kept
+  std::string solver = "budget";  ///< one of solver_names()
   /// What will be held beside in later steps and is not there at the first one:
   /// optimizers make their state after it (AdamW two tensors a parameter, SGD
   /// with momentum one). Plans leave room for it from the start.

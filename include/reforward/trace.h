@@ -28,11 +28,11 @@ namespace reforward {
 
 /// The contents of one storage between two writes: (storage, version).
 struct Value {
-  int64_t bytes = 0;   ///< of the storage; the versions of one storage share it
-  OpId maker{};        ///< the op that made it; none: external (parameter,
-                       ///< buffer, input): always there, costs nothing here
-  ValueId overwrites{};  ///< the version that `maker` wrote over in place (its
-                       ///< buffer becomes this value's); none: fresh memory
+  int64_t bytes = 0;         ///< of the storage; the versions of one storage share it
+  OpId maker{};              ///< the op that made it; none: external (parameter,
+                             ///< buffer, input): always there, costs nothing here
+  ValueId overwrites{};      ///< the version that `maker` wrote over in place (its
+                             ///< buffer becomes this value's); none: fresh memory
   bool overwritten = false;  ///< a later op wrote over it: it cannot be kept
   bool requires_grad = false;
   /// The first position at which the user's own code no longer holds it,
@@ -48,17 +48,17 @@ struct Value {
 /// One ATen operator call at the level just below autograd. Calls that only
 /// make views are not ops: a view is a way to read a value.
 struct Op {
-  std::string name{};    ///< `aten::convolution`
-  std::string module{};  ///< module that was running, for reports; may be empty
+  std::string name{};              ///< `aten::convolution`
+  std::string module{};            ///< module that was running, for reports; may be empty
   std::vector<ValueId> inputs{};   ///< values read, each once, in argument order
   std::vector<ValueId> outputs{};  ///< values made, fresh or written in place
-  double seconds = 0;            ///< of the forward call
-  int64_t base_bytes = 0;        ///< base when the op began (Note [Base bytes])
-  int64_t peak_bytes = 0;  ///< most bytes allocated at once by the op itself,
-                           ///< its fresh outputs and workspace: over live at start
-  int64_t gap_bytes = 0;   ///< largest base from this op's end to the next event
-  bool random = false;     ///< draws from a generator; replayed with its state
-  bool pinned = false;     ///< its outputs are always kept: it cannot be replayed
+  double seconds = 0;              ///< of the forward call
+  int64_t base_bytes = 0;          ///< base when the op began (Note [Base bytes])
+  int64_t peak_bytes = 0;          ///< most bytes allocated at once by the op itself,
+                                   ///< its fresh outputs and workspace: over live at start
+  int64_t gap_bytes = 0;           ///< largest base from this op's end to the next event
+  bool random = false;             ///< draws from a generator; replayed with its state
+  bool pinned = false;             ///< its outputs are always kept: it cannot be replayed
   std::string pinned_reason{};
 };
 

@@ -112,8 +112,11 @@ void run(const Common& common, const Options& options) {
       progress.advance();
     }
   }
-  Json json{{"model", options.setup.model}, {"batch", work.batch_size()}, {"image", work.image()},
-            {"plain_peak_bytes", plain_peak}, {"budgets", Json::array()}};
+  Json json{{"model", options.setup.model},
+            {"batch", work.batch_size()},
+            {"image", work.image()},
+            {"plain_peak_bytes", plain_peak},
+            {"budgets", Json::array()}};
   Table table({"budget", "bytes", "predicted", "measured", "activations", "step", "first step", "bits"});
   bool right = true;
   for (const Row& row : rows) {

@@ -61,7 +61,8 @@ int main(int count, char** arguments) {
     return refuse("The machine has not enough memory for this; give a smaller batch, image or budget", refused);
   } catch (const std::exception& error) {
     const std::string what = error.what();
-    if (what.find("not enough memory") != std::string::npos || what.find("can't allocate memory") != std::string::npos) {
+    if (what.find("not enough memory") != std::string::npos ||
+        what.find("can't allocate memory") != std::string::npos) {
       return refuse("The machine has not enough memory for this; give a smaller batch, image or budget", refused);
     }
     return refuse(what, unexpected);

@@ -80,7 +80,8 @@ std::string pinned_text(const Trace& trace) {
   }
   std::string text;
   for (const auto& [name, why] : pinned) {
-    text += "  kept because it cannot be replayed: " + name + " (" + std::to_string(why.first) + " x, " + why.second + ")\n";
+    text += "  kept because it cannot be replayed: " + name + " (" + std::to_string(why.first) + " x, " + why.second +
+            ")\n";
   }
   return text;
 }

@@ -26,9 +26,9 @@ void run(const Common& common, const Options& options) {
   Plan plan = make_plan(trace, options.solver, {.budget_bytes = bytes});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (plan.predicted_peak_bytes > bytes && budget.kind != Budget::Kind::least) {
-    throw BudgetError("The plan of the solver " + options.solver + " needs " + std::to_string(plan.predicted_peak_bytes) +
-                          " bytes, over the budget of " + std::to_string(bytes) +
-                          "; allow that much or use the solver budget.",
+    throw BudgetError("The plan of the solver " + options.solver + " needs " +
+                          std::to_string(plan.predicted_peak_bytes) + " bytes, over the budget of " +
+                          std::to_string(bytes) + "; allow that much or use the solver budget.",
                       plan.predicted_peak_bytes);
   }
   plan.budget_bytes = bytes;

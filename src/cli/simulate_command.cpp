@@ -37,9 +37,9 @@ void run(const Common& common, const Options& options) {
   json["peak_at"] = place;
   if (options.timeline) json["timeline"] = Json::parse(to_json(timeline));
   show(common, json,
-       "peak " + format_bytes(timeline.peak_bytes) + " (plain " + format_bytes(plain) + "), reached in " + place + "\n" +
-           std::to_string(timeline.reforwarded_ops) + " ops are run again, for " + fixed(timeline.recompute_seconds, 3) +
-           " s\n");
+       "peak " + format_bytes(timeline.peak_bytes) + " (plain " + format_bytes(plain) + "), reached in " + place +
+           "\n" + std::to_string(timeline.reforwarded_ops) + " ops are run again, for " +
+           fixed(timeline.recompute_seconds, 3) + " s\n");
 }
 
 }  // namespace

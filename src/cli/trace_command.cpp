@@ -67,16 +67,17 @@ void run(const Common& common, const Options& options) {
 
   Table table({"", "peak", "of it activations"});
   table.add({"plain step", format_bytes(plain), format_bytes(activations(trace, plain))});
-  table.add({"least possible", format_bytes(minimal),
-             format_bytes(activations(trace, minimal)) + " (" +
-                 percent(static_cast<double>(activations(trace, minimal)), static_cast<double>(activations(trace, plain))) +
-                 ")"});
-  std::string text = trace.model + ", batch " + std::to_string(trace.batch) + ", size " + std::to_string(trace.image) + ": " +
-                     std::to_string(trace.ops.size()) + " ops, " + std::to_string(json["saved_values"].get<int64_t>()) +
-                     " saved values; forward " + fixed(trace.forward_seconds, 2) + " s, backward " +
-                     fixed(trace.backward_seconds, 2) + " s\n" + table.text() + "before the step " +
-                     format_bytes(trace.static_bytes) + ", gradients " + format_bytes(trace.gradient_bytes) + "\n" +
-                     pinned_text(trace);
+  table.add(
+      {"least possible", format_bytes(minimal),
+       format_bytes(activations(trace, minimal)) + " (" +
+           percent(static_cast<double>(activations(trace, minimal)), static_cast<double>(activations(trace, plain))) +
+           ")"});
+  std::string text = trace.model + ", batch " + std::to_string(trace.batch) + ", size " + std::to_string(trace.image) +
+                     ": " + std::to_string(trace.ops.size()) + " ops, " +
+                     std::to_string(json["saved_values"].get<int64_t>()) + " saved values; forward " +
+                     fixed(trace.forward_seconds, 2) + " s, backward " + fixed(trace.backward_seconds, 2) + " s\n" +
+                     table.text() + "before the step " + format_bytes(trace.static_bytes) + ", gradients " +
+                     format_bytes(trace.gradient_bytes) + "\n" + pinned_text(trace);
   if (!options.output.empty()) text += "written to " + options.output + "\n";
   show(common, json, text);
 }

@@ -180,10 +180,10 @@ std::string to_text(const Options& options, const Json& json) {
   if (json["predicted_peak_bytes"] == json["measured_peak_bytes"]) text += "the prediction was right to the byte\n";
   if (options.compare) {
     const auto word = [&](const char* key) { return json[key].get<bool>() ? "equal" : "DIFFERENT"; };
-    text += "to plain PyTorch, over " + std::to_string(json["steps"].get<int64_t>()) + " steps, to the last bit: loss " +
-            word("loss_equal") + ", gradients " + word("gradients_equal") + ", buffers " + word("buffers_equal") +
-            ", random state " + word("random_state_equal") + "\n" + "a step takes " +
-            fixed(json["step_ratio"].get<double>(), 2) + " times a plain one\n";
+    text += "to plain PyTorch, over " + std::to_string(json["steps"].get<int64_t>()) +
+            " steps, to the last bit: loss " + word("loss_equal") + ", gradients " + word("gradients_equal") +
+            ", buffers " + word("buffers_equal") + ", random state " + word("random_state_equal") + "\n" +
+            "a step takes " + fixed(json["step_ratio"].get<double>(), 2) + " times a plain one\n";
   }
   return text;
 }
@@ -211,7 +211,9 @@ void run(const Common& common, const Options& options) {
                   static_cast<double>(work.batch_size()) / (step == 0 ? record.trace_seconds : report.seconds),
                   format_bytes(step == 0 ? record.first_peak : report.measured_peak_bytes).c_str(),
                   step == 0 ? "(traced)" : format_bytes(report.budget_bytes).c_str(),
-                  !options.compare ? "" : record.equal.all() ? " equal" : " DIFFER");
+                  !options.compare     ? ""
+                  : record.equal.all() ? " equal"
+                                       : " DIFFER");
       std::fflush(stdout);
     }
   }
@@ -233,7 +235,8 @@ void add_train(CLI::App& app, Common& common) {
   command->add_option("--optimizer", options->optimizer, "sgd or adamw")->check(CLI::IsMember({"sgd", "adamw"}));
   command->add_option("--lr", options->learning_rate, "learning rate")->check(CLI::PositiveNumber);
   command->add_option("--steps", options->steps, "steps to train")->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  command->add_flag("--compare", options->compare, "run each step plain too, from the same state, and compare every bit");
+  command->add_flag("--compare", options->compare,
+                    "run each step plain too, from the same state, and compare every bit");
   command->add_option("--save", options->save, "where to write the trained parameters (torch::load)");
   command->callback([&common, options] { run(common, *options); });
 }

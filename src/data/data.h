@@ -24,8 +24,7 @@ class Images {
 
 /// Fashion-MNIST's training images, grey repeated over three channels, from the
 /// gzipped IDX files of Debian's package dataset-fashion-mnist.
-std::unique_ptr<Images> open_fashion_mnist(
-    const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist");
+std::unique_ptr<Images> open_fashion_mnist(const std::filesystem::path& folder = "/usr/share/datasets/fashion-mnist");
 
 /// JPEG and PNG images in one sub-folder a class, classes in the order of their names.
 std::unique_ptr<Images> open_folder(const std::filesystem::path& folder);

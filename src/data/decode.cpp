@@ -47,7 +47,8 @@ torch::Tensor decode_jpeg(const std::filesystem::path& path) {
   if (colours == TJCS_CMYK || colours == TJCS_YCCK) refuse(path, "its colours are CMYK, not RGB");
   std::vector<uint8_t> rgb(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
   // A truncated file is only a warning to the library, which fills up with grey.
-  if (::tjDecompress2(handle.get(), data, bytes.size(), rgb.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT) != 0) {
+  if (::tjDecompress2(handle.get(), data, bytes.size(), rgb.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT) !=
+      0) {
     refuse(path, ::tjGetErrorStr2(handle.get()));
   }
   return planes(rgb, height, width);
@@ -59,7 +60,7 @@ torch::Tensor decode_png(const std::filesystem::path& path) {
   image.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, FreePng> free_at_end(&image);
   if (::png_image_begin_read_from_memory(&image, bytes.data(), bytes.size()) == 0) refuse(path, image.message);
-  image.format = PNG_FORMAT_RGB;  // grey, palette and 16 bits are converted
+  image.format = PNG_FORMAT_RGB;   // grey, palette and 16 bits are converted
   const png_color black{0, 0, 0};  // what transparency is laid upon
   std::vector<uint8_t> rgb(PNG_IMAGE_SIZE(image));
   if (::png_image_finish_read(&image, &black, rgb.data(), 0, nullptr) == 0) refuse(path, image.message);

@@ -14,8 +14,9 @@ class GzipFile {
  public:
   explicit GzipFile(const std::filesystem::path& path) : path_(path), file_(::gzopen(path.c_str(), "rb")) {
     if (file_ == nullptr) {
-      throw InputError("The file '" + path.string() +
-                       "' cannot be read; install the package dataset-fashion-mnist (apt-get install dataset-fashion-mnist).");
+      throw InputError(
+          "The file '" + path.string() +
+          "' cannot be read; install the package dataset-fashion-mnist (apt-get install dataset-fashion-mnist).");
     }
   }
   ~GzipFile() { ::gzclose(file_); }

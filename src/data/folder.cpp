@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 std::string extension_of(const fs::path& path) {
   std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return extension;
 }
 
@@ -34,8 +35,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder, bool folders) {
 class Folder final : public Images {
  public:
   explicit Folder(const fs::path& folder) {
-    const std::string expected =
-        "; expected a folder with one sub-folder of JPEG or PNG images for each class.";
+    const std::string expected = "; expected a folder with one sub-folder of JPEG or PNG images for each class.";
     if (!fs::is_directory(folder)) {
       throw InputError("There is no folder '" + folder.string() + "'" + expected);
     }

@@ -15,8 +15,8 @@ Json parse_document(std::string_view text, const std::string& format, int versio
   }
   const int has = Fields(document, "The file").get<int>("version");
   if (has != version) {
-    throw FormatError("The file is of version " + std::to_string(has) + " of " + format + ", and this program reads version " +
-                      std::to_string(version) + "; write it anew.");
+    throw FormatError("The file is of version " + std::to_string(has) + " of " + format +
+                      ", and this program reads version " + std::to_string(version) + "; write it anew.");
   }
   return document;
 }

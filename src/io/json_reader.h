@@ -64,7 +64,8 @@ class Fields {
   T convert(const Json& value, const char* name) const {
     // nlohmann's own conversions turn 1.5 into 1 and true into 1.
     constexpr bool whole = std::is_integral_v<T> && !std::is_same_v<T, bool>;
-    if (whole && !value.is_number_integer()) refuse(std::string("has something else than a whole number in '") + name + "'");
+    if (whole && !value.is_number_integer())
+      refuse(std::string("has something else than a whole number in '") + name + "'");
     try {
       if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
         std::vector<int64_t> numbers;
@@ -80,7 +81,8 @@ class Fields {
   }
   template <class Tag>
   Id<Tag> to_id(int64_t id, const char* name) const {
-    if (id < -1 || id > std::numeric_limits<int32_t>::max()) refuse(std::string("has an impossible number in '") + name + "'");
+    if (id < -1 || id > std::numeric_limits<int32_t>::max())
+      refuse(std::string("has an impossible number in '") + name + "'");
     Id<Tag> result;
     result.index = static_cast<int32_t>(id);
     return result;

@@ -25,12 +25,8 @@ Json to_json(const Value& value) {
 }
 
 Json to_json(const Op& op) {
-  Json json{{"name", op.name},
-            {"inputs", io::indices(op.inputs)},
-            {"outputs", io::indices(op.outputs)},
-            {"seconds", op.seconds},
-            {"base_bytes", op.base_bytes},
-            {"peak_bytes", op.peak_bytes},
+  Json json{{"name", op.name},          {"inputs", io::indices(op.inputs)}, {"outputs", io::indices(op.outputs)},
+            {"seconds", op.seconds},    {"base_bytes", op.base_bytes},      {"peak_bytes", op.peak_bytes},
             {"gap_bytes", op.gap_bytes}};
   if (!op.module.empty()) json["module"] = op.module;
   if (op.random) json["random"] = true;

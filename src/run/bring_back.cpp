@@ -46,7 +46,8 @@ void Step::run_on_demand(ValueId wanted) {
     there[value.at()] = 1;
     const OpId maker = tape.values[value.at()].maker;
     if (!maker.valid() || tape.ops[maker.at()].pinned) {
-      throw TraceError("A saved value of " + (maker.valid() ? tape.ops[maker.at()].info->name : std::string("the step")) +
+      throw TraceError("A saved value of " +
+                       (maker.valid() ? tape.ops[maker.at()].info->name : std::string("the step")) +
                        " is gone and cannot be computed again, probably because backward ran twice through a graph "
                        "or in parts; run such a step without reforward.");
     }
@@ -85,6 +86,10 @@ std::string Step::external_name(ValueId value) const {
 void Step::replay_op(OpId id, const std::vector<ValueId>& copy_first) {
   const TapeOp& op = recorder_->tape().ops[id.at()];
   for (const auto& operand : op.operands) {
+    // What the user overwrote since is made anew.
+    if (held_.holds(operand.value) && !held_.external(operand.value) && held_.stale(operand.value)) {
+      held_.drop(operand.value);
+    }
     if (!held_.holds(operand.value)) run_on_demand(operand.value);
     if (held_.external(operand.value)) {
       held_.check_unchanged(operand.value, external_name(operand.value));

@@ -26,8 +26,8 @@ class Handle final : public torch::autograd::SavedVariableHooks {
   void call_pack_hook(const at::Tensor& tensor) override;
   at::Tensor call_unpack_hook() override;
 
-  ValueId value;    ///< none: an external, held below
-  SavedId saved;    ///< none: an external
+  ValueId value;  ///< none: an external, held below
+  SavedId saved;  ///< none: an external
   Geometry geometry;
   c10::Storage storage;  ///< of an external, or while `value` is not known yet
   at::Tensor opaque;     ///< of a tensor that is no plain strided memory

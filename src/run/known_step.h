@@ -19,8 +19,8 @@ struct KnownStep {
   int64_t budget_bytes = 0;      ///< resolved for this trace
   int64_t plain_peak_bytes = 0;  ///< simulated
   double plan_seconds = 0;
-  bool measure_again = false;    ///< the last run was not as predicted
-  int measurements = 0;          ///< how often it was measured again
+  bool measure_again = false;  ///< the last run was not as predicted
+  int measurements = 0;        ///< how often it was measured again
 };
 
 }  // namespace reforward

@@ -58,7 +58,9 @@ std::shared_ptr<const KnownStep> KnownSteps::choose(const OpInfo& op, c10::Array
   std::shared_ptr<KnownStep> nearest;
   for (const auto& step : steps_) {
     if (!begins_with(*step->tape, op, inputs)) continue;
-    const auto distance = [this](const KnownStep& known) { return std::abs(static_bytes_ - known.trace->static_bytes); };
+    const auto distance = [this](const KnownStep& known) {
+      return std::abs(static_bytes_ - known.trace->static_bytes);
+    };
     if (!nearest || distance(*step) < distance(*nearest)) nearest = step;
   }
   if (!nearest) return nullptr;
@@ -82,8 +84,7 @@ std::shared_ptr<const KnownStep> KnownSteps::choose(const OpInfo& op, c10::Array
   return nearest;
 }
 
-std::shared_ptr<KnownStep> KnownSteps::plan_for(std::shared_ptr<const Tape> tape,
-                                                std::shared_ptr<const Trace> trace) {
+std::shared_ptr<KnownStep> KnownSteps::plan_for(std::shared_ptr<const Tape> tape, std::shared_ptr<const Trace> trace) {
   const auto started = std::chrono::steady_clock::now();
   auto known = std::make_shared<KnownStep>();
   const Budget& budget = options_.budget;
@@ -93,8 +94,7 @@ std::shared_ptr<KnownStep> KnownSteps::plan_for(std::shared_ptr<const Tape> tape
     plan = plan_minimal(*trace);
     known->budget_bytes = plan.predicted_peak_bytes;
   } else {
-    const int64_t least =
-        budget.kind == Budget::Kind::least ? plan_minimal(*trace).predicted_peak_bytes : 0;
+    const int64_t least = budget.kind == Budget::Kind::least ? plan_minimal(*trace).predicted_peak_bytes : 0;
     known->budget_bytes = resolve(budget, known->plain_peak_bytes, least);
     plan = make_plan(*trace, options_.solver, {.budget_bytes = known->budget_bytes});
     // Other solvers take no budget: `min` then means what theirs needs.

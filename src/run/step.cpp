@@ -17,7 +17,9 @@ Step::Step(StepAdvice advice, c10::DeviceType device)
   forward_started_ = Clock::now();
 }
 
-Step::~Step() = default;
+Step::~Step() {
+  if (measuring_) meter_.close_ledger();
+}
 
 void Step::fail_with(std::exception_ptr error) noexcept {
   // From here on autograd saves its tensors as it does without us; what was
@@ -66,7 +68,7 @@ void Step::leave_known_step(std::size_t ops) {
   planned_ = false;
   if (recorder_->following()) recorder_->diverge();
   const Trace& trace = *known_->trace;
-  const std::size_t values = std::min(recorder_->value_count(), trace.values.size());
+  const std::size_t values = recorder_->followed_values();
   measurement_.ops.clear();
   for (std::size_t i = 0; i < ops; ++i) {
     const Op& op = trace.ops[i];
@@ -81,7 +83,10 @@ void Step::leave_known_step(std::size_t ops) {
     const int32_t dies = trace.values[v].dies;
     if (dies <= static_cast<int32_t>(ops)) measurement_.dies[v] = dies;
   }
-  measure_from_here();
+  for (std::size_t v = values; v < recorder_->value_count(); ++v) {
+    measurement_.bytes[v] = recorder_->tape().values[v].bytes;
+  }
+  if (!finished_) measure_from_here();
   if (in_op_) measurement_.ops.emplace_back().base_bytes = meter_.base();
 }
 
@@ -163,8 +168,12 @@ void Step::external_bound(ValueId value, const at::Tensor& tensor) {
   }
 }
 
-void Step::before_overwrite(ValueId value, const at::Tensor& tensor) {
-  held_.replace_by_copy(value, clone_storage(tensor.storage()));
+void Step::before_overwrite(ValueId value, const at::Tensor& tensor, bool to_copy) {
+  if (to_copy) {
+    held_.replace_by_copy(value, clone_storage(tensor.storage()));
+  } else if (held_.holds(value)) {
+    held_.drop(value);
+  }
 }
 
 void Step::value_made(ValueId value, const at::Tensor& tensor, bool pinned) {
@@ -172,10 +181,12 @@ void Step::value_made(ValueId value, const at::Tensor& tensor, bool pinned) {
   const auto& storage = tensor.storage();
   if (measuring_) {
     measurement_.grow(value.at() + 1);
-    measurement_.bytes[value.at()] =
-        meter_.give_to(storage.data(), value, static_cast<int64_t>(storage.nbytes()));
+    measurement_.bytes[value.at()] = meter_.give_to(storage.data(), value, static_cast<int64_t>(storage.nbytes()));
   }
-  if (pinned || (planned_ && held_.wanted(value))) held_.hold(value, storage);
+  if (pinned || (planned_ && held_.wanted(value))) {
+    held_.hold(value, storage);
+    held_.watch(value, tensor);
+  }
 }
 
 // ---- saved tensors
@@ -205,8 +216,8 @@ void Step::resolve(Handle& handle, OpId op) {
   handle.saved = SavedId(saved_.size());
   if (planned_) {
     const auto& expected = known_->trace->saved;
-    const bool same = saved_.size() < expected.size() && expected[saved_.size()].value == value &&
-                      expected[saved_.size()].op == op;
+    const bool same =
+        saved_.size() < expected.size() && expected[saved_.size()].value == value && expected[saved_.size()].op == op;
     if (!same) leave_known_step(recorder_->op_count());
   }
   saved_.push_back({value, op});
@@ -242,8 +253,8 @@ void Step::released(Handle& handle) noexcept {
 void Step::note_event(BackwardEvent::Kind kind, SavedId saved) {
   if (!measuring_) return;
   const int64_t gap = meter_.take_base_peak();
-  auto& before = measurement_.backward.empty() ? measurement_.ops.back().gap_bytes
-                                               : measurement_.backward.back().gap_bytes;
+  auto& before =
+      measurement_.backward.empty() ? measurement_.ops.back().gap_bytes : measurement_.backward.back().gap_bytes;
   before = std::max(before, gap);
   measurement_.backward.push_back({kind, saved, meter_.base(), meter_.base()});
 }
@@ -254,7 +265,8 @@ void Step::backward_begins() {
   if (observer_ != nullptr) observer_->stop();
   backward_started_ = Clock::now();
   measurement_.forward_seconds = std::chrono::duration<double>(backward_started_ - forward_started_).count();
-  if (planned_ && (recorder_->op_count() != known_->trace->ops.size() || saved_.size() != known_->trace->saved.size())) {
+  if (planned_ &&
+      (recorder_->op_count() != known_->trace->ops.size() || saved_.size() != known_->trace->saved.size())) {
     leave_known_step(recorder_->op_count());  // it was shorter than the known step
   }
   phase_ = Phase::backward;
@@ -274,8 +286,8 @@ void Step::plan_now() {
   measurement_.grow(recorder_->value_count());
   auto measured = measurement_;
   if (!measured.ops.empty()) measured.ops.back().gap_bytes = meter_.base();
-  const Trace trace = assemble(recorder_->tape(), measured);
   try {
+    const Trace trace = assemble(recorder_->tape(), measured);
     const Plan plan = resume_plan(trace, advice_.plan_first(trace), held_.tracked());
     own_schedule_ = compile_schedule(trace, plan);
     predicted_peak_ = plan.predicted_peak_bytes;

@@ -60,7 +60,7 @@ class Step final : public OpListener,
   void backward_ends() noexcept override;
   // RecorderClient
   void external_bound(ValueId value, const at::Tensor& tensor) override;
-  void before_overwrite(ValueId value, const at::Tensor& tensor) override;
+  void before_overwrite(ValueId value, const at::Tensor& tensor, bool to_copy) override;
   void value_made(ValueId value, const at::Tensor& tensor, bool pinned) override;
 
   // Handle

@@ -14,16 +14,27 @@ void HeldValues::hold(ValueId value, c10::Storage storage, int32_t releases) {
   auto& entry = entries_[value.at()];
   entry.storage = std::move(storage);
   entry.releases = releases;
+  entry.counter.reset();
+}
+
+void HeldValues::watch(ValueId value, const at::Tensor& tensor) {
+  auto& entry = entries_[value.at()];
+  entry.counter.reset();
+  if (tensor.is_inference()) return;
+  entry.counter = torch::autograd::impl::version_counter(tensor);
+  entry.version = entry.counter->current_version();
+}
+
+bool HeldValues::stale(ValueId value) const {
+  const auto& entry = entries_[value.at()];
+  return entry.counter && entry.counter->current_version() != entry.version;
 }
 
 void HeldValues::hold_external(ValueId value, const at::Tensor& tensor) {
   auto& entry = entries_[value.at()];
   entry.storage = tensor.storage();
   entry.external = true;
-  if (!tensor.is_inference()) {
-    entry.counter = torch::autograd::impl::version_counter(tensor);
-    entry.version = entry.counter->current_version();
-  }
+  watch(value, tensor);
 }
 
 void HeldValues::count_release(ValueId value) {

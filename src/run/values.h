@@ -24,8 +24,15 @@ class HeldValues {
   bool holds(ValueId value) const { return value.at() < entries_.size() && entries_[value.at()].storage; }
   const c10::Storage& storage(ValueId value) const { return entries_[value.at()].storage; }
   void hold(ValueId value, c10::Storage storage, int32_t releases = until_dropped);
+  /// Notes the version of the tensor whose memory is held: see `stale`.
+  void watch(ValueId value, const at::Tensor& tensor);
+  /// The user has written to it since.
+  bool stale(ValueId value) const;
   void hold_external(ValueId value, const at::Tensor& tensor);
-  void drop(ValueId value) { entries_[value.at()].storage = {}; }
+  void drop(ValueId value) {
+    entries_[value.at()].storage = {};
+    entries_[value.at()].counter.reset();
+  }
   c10::Storage take(ValueId value) { return std::move(entries_[value.at()].storage); }
 
   /// After how many releases of saved entries the value is dropped.

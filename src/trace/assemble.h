@@ -17,12 +17,12 @@ struct Measurement {
     int64_t peak_bytes = 0;
     int64_t gap_bytes = 0;
   };
-  std::vector<OfOp> ops;                ///< by OpId
-  std::vector<int32_t> dies;            ///< by ValueId, positions; -1: not seen
-  std::vector<int64_t> bytes;           ///< by ValueId
-  std::vector<std::string> names;       ///< by ValueId, of externals
-  std::vector<Saved> saved;             ///< by SavedId
-  std::vector<uint8_t> saved_alive;     ///< by SavedId: not released when backward began
+  std::vector<OfOp> ops;             ///< by OpId
+  std::vector<int32_t> dies;         ///< by ValueId, positions; -1: not seen
+  std::vector<int64_t> bytes;        ///< by ValueId
+  std::vector<std::string> names;    ///< by ValueId, of externals
+  std::vector<Saved> saved;          ///< by SavedId
+  std::vector<uint8_t> saved_alive;  ///< by SavedId: not released when backward began
   std::vector<BackwardEvent> backward;
   int64_t static_bytes = 0;
   double forward_seconds = 0;

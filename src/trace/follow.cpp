@@ -36,6 +36,7 @@ bool same_constant(const c10::IValue& a, const c10::IValue& b) {
 void Recorder::diverge() {
   if (!follow_) return;
   own_ = std::make_shared<Tape>();
+  followed_values_ = value_count_;
   const auto ops_end = follow_->ops.begin() + static_cast<std::ptrdiff_t>(op_count_);
   const auto values_end = follow_->values.begin() + static_cast<std::ptrdiff_t>(value_count_);
   own_->ops.assign(follow_->ops.begin(), ops_end);
@@ -62,8 +63,7 @@ bool Recorder::follows_tensor(const TapeOp& expected, int32_t operand, const at:
   if (operand < 0) return !tensor.defined();
   const auto& wanted = expected.operands[static_cast<std::size_t>(operand)];
   if (!tensor.defined() || !trackable(tensor) || !wanted.geometry.matches(tensor)) return false;
-  const auto found = current_.find(tensor.storage().unsafeGetStorageImpl());
-  if (found != current_.end()) return found->second == wanted.value;
+  if (const ValueId value = current_value(tensor); value.valid()) return value == wanted.value;
   if (wanted.value.at() != value_count_) return false;
   const TapeValue& external = follow_->values[value_count_];
   if (external.maker.valid() || external.bytes != static_cast<int64_t>(tensor.storage().nbytes())) return false;
@@ -74,7 +74,9 @@ bool Recorder::follows_tensor(const TapeOp& expected, int32_t operand, const at:
 bool Recorder::follows(const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs) {
   if (op_count_ >= follow_->ops.size()) return false;
   const TapeOp& expected = follow_->ops[op_count_];
-  if (expected.info != &info || expected.arguments.size() != inputs.size()) return false;
+  if (expected.default_dtype != c10::get_default_dtype() || expected.info != &info ||
+      expected.arguments.size() != inputs.size())
+    return false;
   for (std::size_t a = 0; a < inputs.size(); ++a) {
     const Argument& argument = expected.arguments[a];
     if (is_hidden_write(info, a, inputs)) {

@@ -36,16 +36,19 @@ struct HiddenWrites {
   std::string_view name;
   std::string_view condition;
 };
-constexpr std::array<HiddenWrites, 4> hidden_writers{{
+constexpr std::array<HiddenWrites, 7> hidden_writers{{
     {"aten::native_batch_norm", "training"},
     {"aten::cudnn_batch_norm", "training"},
     {"aten::miopen_batch_norm", "training"},
     {"aten::native_batch_norm_legit_functional", "training"},
+    {"aten::batch_norm_update_stats", ""},
+    {"aten::batch_norm_gather_stats", ""},
+    {"aten::batch_norm_gather_stats_with_counts", ""},
 }};
 
 constexpr std::array<std::string_view, 6> uninitialized_makers{
-    "aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty", "aten::new_empty_strided",
-    "aten::empty_permuted"};
+    "aten::empty",     "aten::empty_like",        "aten::empty_strided",
+    "aten::new_empty", "aten::new_empty_strided", "aten::empty_permuted"};
 
 }  // namespace
 
@@ -68,10 +71,14 @@ OpInfo OpInfo::make(const c10::OperatorHandle& op) {
     info.any_writes = false;
     info.writes.assign(info.writes.size(), 0);
   }
-  info.makes_values =
-      info.any_writes || (returns_tensors(schema) && !returns_only_views(schema) && !metadata_only);
+  info.makes_values = info.any_writes || (returns_tensors(schema) && !returns_only_views(schema) && !metadata_only);
   info.random = op.hasTag(at::Tag::nondeterministic_seeded);
   for (const auto& name : uninitialized_makers) info.uninitialized |= bare == name;
+
+  constexpr std::array<std::string_view, 12> overwriters{
+      "aten::fill_",   "aten::zero_",   "aten::copy_",        "aten::bernoulli_", "aten::normal_",     "aten::uniform_",
+      "aten::random_", "aten::cauchy_", "aten::exponential_", "aten::geometric_", "aten::log_normal_", "aten::eye_"};
+  for (const auto& name : overwriters) info.overwrites_all |= bare == name;
 
   for (const auto& writer : hidden_writers) {
     if (bare != writer.name) continue;

@@ -14,9 +14,10 @@ struct OpInfo {
   c10::OperatorHandle handle;
   std::string name;  ///< `aten::add.Tensor`
 
-  bool makes_values = false;  ///< false: returns and writes no tensor contents (views, sizes, scalars)
-  bool random = false;        ///< may draw from a generator
-  bool uninitialized = false; ///< its outputs' contents are arbitrary (empty_like, ...)
+  bool makes_values = false;     ///< false: returns and writes no tensor contents (views, sizes, scalars)
+  bool random = false;           ///< may draw from a generator
+  bool uninitialized = false;    ///< its outputs' contents are arbitrary (empty_like, ...)
+  bool overwrites_all = false;   ///< writes every element of its first argument and reads none
   bool reseats_storage = false;  ///< may give a tensor other memory (set_, resize_)
 
   std::vector<uint8_t> writes;  ///< per argument: 1 if the op writes to it
@@ -26,7 +27,8 @@ struct OpInfo {
   /// (running statistics), left out in a replay; they are written only if the
   /// bool argument `hidden_if` is true.
   std::vector<std::size_t> hidden_writes;
-  std::size_t hidden_if = 0;
+  static constexpr std::size_t always = static_cast<std::size_t>(-1);
+  std::size_t hidden_if = always;
 
   /// Not the level we record at: a composite that calls other operators, seen
   /// on their own, or a call that autocast will still change.

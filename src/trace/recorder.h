@@ -24,9 +24,10 @@ class RecorderClient {
   virtual ~RecorderClient() = default;
   /// A tensor from outside is read for the first time.
   virtual void external_bound(ValueId value, const at::Tensor& tensor) = 0;
-  /// `value`, external or pinned, has been read and is about to be overwritten:
-  /// its contents are to be copied now if a re-forward shall find them.
-  virtual void before_overwrite(ValueId value, const at::Tensor& tensor) = 0;
+  /// `value` is about to be overwritten. One that has been `read` and cannot be
+  /// made again, external or pinned, is to be copied now if a re-forward shall
+  /// find it; a hold on any other is on wrong contents from here on.
+  virtual void before_overwrite(ValueId value, const at::Tensor& tensor, bool to_copy) = 0;
   /// `value` was made by the op that is ending; `tensor` reads it. A pinned one
   /// cannot be made again: it is to be held.
   virtual void value_made(ValueId value, const at::Tensor& tensor, bool pinned) = 0;
@@ -72,6 +73,8 @@ class Recorder {
   std::shared_ptr<const Tape> share_tape() const;
   std::size_t op_count() const { return op_count_; }
   std::size_t value_count() const { return value_count_; }
+  /// The values that it has in common with the tape that it followed.
+  std::size_t followed_values() const { return follow_ ? value_count_ : followed_values_; }
 
   /// What a replay of an op of this step needs beside the tape.
   std::vector<c10::IValue> constants(OpId op) const;
@@ -90,6 +93,9 @@ class Recorder {
   void bind(ValueId value, const at::Tensor& tensor);
   void announce(ValueId value, const at::Tensor& tensor, bool pinned);
   void announce_overwrites(const TapeOp& op);
+  void forget_hidden_writes(const OpInfo& info, c10::ArrayRef<const c10::IValue> inputs);
+  ValueId current_value(const at::Tensor& tensor);
+  void pin_unseen_contents(const TapeOp& op);
   bool is_external_or_pinned(ValueId value) const;
   const TapeOp& current_op() const { return following_op_ ? follow_->ops[op_count_] : pending_; }
 
@@ -99,6 +105,7 @@ class Recorder {
   std::shared_ptr<Tape> own_;
   std::size_t op_count_ = 0;
   std::size_t value_count_ = 0;
+  std::size_t followed_values_ = 0;
 
   ska::flat_hash_map<const c10::StorageImpl*, ValueId> current_;
   std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> addresses_;

@@ -19,9 +19,9 @@ namespace reforward {
 // replay: to the rest of the program nothing was drawn. The state is kept in
 // ordinary memory, since it is no tensor of the step.
 
-at::Generator generator_of(const TapeOp& op, c10::DeviceType device) {
-  for (const auto& argument : op.arguments) {
-    if (argument.constant.isGenerator()) return argument.constant.toGenerator();
+at::Generator generator_of(const TapeOp& op, const std::vector<c10::IValue>& constants, c10::DeviceType device) {
+  for (const auto& constant : constants) {
+    if (constant.isGenerator()) return constant.toGenerator();
   }
   bool on_device = false;
   for (const auto& operand : op.operands) {
@@ -119,13 +119,21 @@ std::vector<at::Tensor> replay(const TapeOp& op, const std::vector<c10::IValue>&
                                const std::vector<at::Tensor>& operands, const GeneratorState* random_state,
                                c10::DeviceType device) {
   at::DisableRecordFunctionGuard unseen;
+  struct DefaultDtype {
+    explicit DefaultDtype(caffe2::TypeMeta wanted) : before(c10::get_default_dtype()) { set(wanted); }
+    ~DefaultDtype() { set(before); }
+    static void set(caffe2::TypeMeta dtype) {
+      if (dtype != c10::get_default_dtype()) c10::set_default_dtype(dtype);
+    }
+    caffe2::TypeMeta before;
+  } default_dtype(op.default_dtype);
   torch::jit::Stack stack;
   stack.reserve(op.arguments.size());
   for (std::size_t i = 0; i < op.arguments.size(); ++i) {
     push_argument(stack, op.arguments[i], constants[i], operands);
   }
   if (random_state != nullptr) {
-    WithGeneratorState with(generator_of(op, device), *random_state);
+    WithGeneratorState with(generator_of(op, constants, device), *random_state);
     call_below_autograd(op, stack);
   } else {
     call_below_autograd(op, stack);

@@ -15,7 +15,7 @@ using GeneratorState = std::string;
 
 /// The generator that a call of `op` draws from: the one among its arguments,
 /// else the default one of the device it works on.
-at::Generator generator_of(const TapeOp& op, c10::DeviceType device);
+at::Generator generator_of(const TapeOp& op, const std::vector<c10::IValue>& constants, c10::DeviceType device);
 /// Bytes of the tensor that reading the CPU generator's state makes.
 int64_t generator_state_bytes();
 GeneratorState save_generator(at::Generator generator);

@@ -18,8 +18,8 @@ Geometry bytes_of(const c10::Storage& storage) {
   geometry.sizes = {static_cast<int64_t>(storage.nbytes())};
   geometry.strides = {1};
   geometry.dtype = caffe2::TypeMeta::Make<uint8_t>();
-  geometry.keys = c10::DispatchKeySet(storage.device_type() == c10::kCPU ? c10::DispatchKey::CPU
-                                                                         : c10::DispatchKey::CUDA);
+  geometry.keys =
+      c10::DispatchKeySet(storage.device_type() == c10::kCPU ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA);
   return geometry;
 }
 
@@ -37,6 +37,16 @@ uint64_t kind_of(const TapeOp& op) {
       hash = c10::hash_combine(hash, inner);
     }
   }
+  // Flags and modes can switch randomness or another kernel on.
+  for (const auto& argument : op.arguments) {
+    const auto& constant = argument.constant;
+    std::size_t seen = 0;
+    if (constant.isBool()) seen = constant.toBool() ? 2 : 1;
+    if (constant.isInt()) seen = c10::hash_combine(3, static_cast<std::size_t>(constant.toInt()));
+    if (constant.isDouble()) seen = constant.toDouble() == 0 ? 4 : 5;
+    if (constant.isString()) seen = std::hash<std::string>{}(constant.toStringRef());
+    hash = c10::hash_combine(hash, seen);
+  }
   return hash;
 }
 
@@ -52,6 +62,10 @@ c10::Storage clone_storage(const c10::Storage& storage) {
   at::NoGradGuard no_grad;
   at::AutoDispatchBelowADInplaceOrView below;
   return bytes_of(storage).view(storage).clone().storage();
+}
+
+bool storages_equal(const c10::Storage& a, const c10::Storage& b) {
+  return a.nbytes() == b.nbytes() && bits_equal(bytes_of(a).view(a), bytes_of(b).view(b));
 }
 
 bool bits_equal(const at::Tensor& a, const at::Tensor& b) {
@@ -80,11 +94,11 @@ const ReplayCheck::Verdict* ReplayCheck::begin(const TapeOp& op, const std::vect
 }
 
 ReplayCheck::Verdict ReplayCheck::end(const TapeOp& op, const std::vector<at::Tensor>& results,
-                                      const std::vector<at::Tensor>& operands,
-                                      const GeneratorState& state_before, c10::DeviceType device) {
+                                      const std::vector<at::Tensor>& operands, const GeneratorState& state_before,
+                                      c10::DeviceType device) {
   invariant(pending_, "a replay check ended that had not begun");
   Verdict verdict;
-  verdict.random = op.info->random || save_generator(generator_of(op, device)) != state_before;
+  verdict.random = op.info->random || save_generator(generator_of(op, constants_of(op), device)) != state_before;
   try {
     const auto again = replay(op, constants_of(op), inputs_, &state_before, device);
     if (!op.info->uninitialized) {

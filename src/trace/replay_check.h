@@ -15,6 +15,9 @@ namespace reforward {
 /// A copy of the whole storage, on its device.
 c10::Storage clone_storage(const c10::Storage& storage);
 
+/// True if both hold the same bytes.
+bool storages_equal(const c10::Storage& a, const c10::Storage& b);
+
 /// True if both have the same dtype, sizes and strides and equal bits (NaN equals NaN).
 bool bits_equal(const at::Tensor& a, const at::Tensor& b);
 
@@ -34,9 +37,8 @@ class ReplayCheck {
   const Verdict* begin(const TapeOp& op, const std::vector<at::Tensor>& operands);
   bool pending() const { return pending_; }
   /// After it ran, with its results; `state_before` is that of its generator.
-  Verdict end(const TapeOp& op, const std::vector<at::Tensor>& results,
-              const std::vector<at::Tensor>& operands, const GeneratorState& state_before,
-              c10::DeviceType device);
+  Verdict end(const TapeOp& op, const std::vector<at::Tensor>& results, const std::vector<at::Tensor>& operands,
+              const GeneratorState& state_before, c10::DeviceType device);
   /// The op turned out to make nothing: there is nothing to compare, next time too.
   void pass();
   void abandon();

@@ -33,26 +33,27 @@ at::Tensor Geometry::view(c10::Storage storage) const {
 
 bool trackable(const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
-  return tensor.layout() == c10::kStrided && tensor.has_storage() && !impl->is_wrapped_number() &&
-         !tensor.is_meta() && !tensor.is_quantized() && !tensor.is_nested() &&
-         !tensor.key_set().has(c10::DispatchKey::Python) && !tensor._is_zerotensor();
+  return tensor.layout() == c10::kStrided && tensor.has_storage() && !impl->is_wrapped_number() && !tensor.is_meta() &&
+         !tensor.is_quantized() && !tensor.is_nested() && !tensor.key_set().has(c10::DispatchKey::Python) &&
+         !tensor._is_zerotensor();
 }
 
 bool is_number(const at::Tensor& tensor) { return tensor.unsafeGetTensorImpl()->is_wrapped_number(); }
 
 bool has_opaque_tensor(const c10::IValue& value) {
   bool opaque = false;
-  for_each_tensor(value, [&](const at::Tensor& tensor) {
-    opaque |= tensor.defined() && !trackable(tensor) && !is_number(tensor);
-  });
+  for_each_tensor(
+      value, [&](const at::Tensor& tensor) { opaque |= tensor.defined() && !trackable(tensor) && !is_number(tensor); });
   return opaque;
 }
 
 bool is_hidden_write(const OpInfo& info, std::size_t argument, c10::ArrayRef<const c10::IValue> inputs) {
   if (info.hidden_writes.empty()) return false;
-  const auto& condition = inputs[info.hidden_if];
-  return condition.isBool() && condition.toBool() &&
-         std::find(info.hidden_writes.begin(), info.hidden_writes.end(), argument) != info.hidden_writes.end();
+  if (info.hidden_if != OpInfo::always) {
+    const auto& condition = inputs[info.hidden_if];
+    if (!condition.isBool() || !condition.toBool()) return false;
+  }
+  return std::find(info.hidden_writes.begin(), info.hidden_writes.end(), argument) != info.hidden_writes.end();
 }
 
 }  // namespace reforward

@@ -58,7 +58,8 @@ struct TapeOp {
   bool pinned = false;
   std::string pinned_reason;
   bool random = false;
-  bool writes_external = false;  ///< never replayed: its output is in the external's own storage
+  caffe2::TypeMeta default_dtype;  ///< of the process when it ran: factories read it
+  bool writes_external = false;    ///< never replayed: its output is in the external's own storage
 };
 
 /// What is known of a value while it is recorded; the plain form is Value.

@@ -56,10 +56,26 @@ TEST_F(Commands, TracePlanAndSimulateAgree) {
 TEST_F(Commands, TrainingGivesThePlainBitsWithinItsBudget) {
   for (const std::string optimizer : {"sgd", "adamw"}) {
     const Json json = run_json("train" + tiny + "--budget 80% --steps 4 --compare --optimizer " + optimizer);
-    expect_keys(json, {"model", "batch", "image", "solver", "budget_bytes", "plain_peak_bytes", "minimal_peak_bytes",
-                       "predicted_peak_bytes", "measured_peak_bytes", "static_bytes", "gradient_bytes", "plan_seconds",
-                       "trace_seconds", "recompute_seconds", "step_ratio", "ops", "saved_values", "kept_values",
-                       "dropped_values", "pinned_ops"});
+    expect_keys(json, {"model",
+                       "batch",
+                       "image",
+                       "solver",
+                       "budget_bytes",
+                       "plain_peak_bytes",
+                       "minimal_peak_bytes",
+                       "predicted_peak_bytes",
+                       "measured_peak_bytes",
+                       "static_bytes",
+                       "gradient_bytes",
+                       "plan_seconds",
+                       "trace_seconds",
+                       "recompute_seconds",
+                       "step_ratio",
+                       "ops",
+                       "saved_values",
+                       "kept_values",
+                       "dropped_values",
+                       "pinned_ops"});
     for (const char* key : {"loss_equal", "gradients_equal", "buffers_equal", "random_state_equal"}) {
       EXPECT_TRUE(json[key].get<bool>()) << key;
     }
@@ -67,17 +83,22 @@ TEST_F(Commands, TrainingGivesThePlainBitsWithinItsBudget) {
     EXPECT_NEAR(json["predicted_peak_bytes"].get<double>() / json["measured_peak_bytes"].get<double>(), 1.0, 0.01);
     EXPECT_EQ(json["forward_calls"], 4) << "the user's forward runs once a step";
     EXPECT_EQ(json["losses"].size(), 4U);
-    EXPECT_EQ(json["measured_plain_peak_bytes"], json["plain_peak_bytes"]) << "the plain peak is known without running it";
+    EXPECT_EQ(json["measured_plain_peak_bytes"], json["plain_peak_bytes"])
+        << "the plain peak is known without running it";
   }
 }
 
 TEST_F(Commands, ASmallerLastBatchGoesThrough) {
   // Five grey images as PNG would need a writer: Fashion-MNIST's last batch is smaller too, far off.
   const std::string one_pixel_png(
-      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9c""c`\0\0\0\x02\0\x01H\xaf\xa4q\0\0\0\0IEND\xae""B`\x82",
+      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9c"
+      "c`\0\0\0\x02\0\x01H\xaf\xa4q\0\0\0\0IEND\xae"
+      "B`\x82",
       67);
-  for (int i = 0; i < 5; ++i) write("set/class" + std::to_string(i % 2) + "/" + std::to_string(i) + ".png", one_pixel_png);
-  const Json json = run_json("train --model resnet18 --image 64 --data set --batch 2 --steps 6 --budget 100% --solver minimal --compare");
+  for (int i = 0; i < 5; ++i)
+    write("set/class" + std::to_string(i % 2) + "/" + std::to_string(i) + ".png", one_pixel_png);
+  const Json json = run_json(
+      "train --model resnet18 --image 64 --data set --batch 2 --steps 6 --budget 100% --solver minimal --compare");
   EXPECT_TRUE(json["gradients_equal"].get<bool>());
   EXPECT_TRUE(json["within_budget"].get<bool>());
 }

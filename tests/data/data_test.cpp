@@ -30,7 +30,8 @@ class Folders : public ::testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
   }
-  static void write_png(const fs::path& path, uint32_t format, int width, int height, const std::vector<uint8_t>& pixels) {
+  static void write_png(const fs::path& path, uint32_t format, int width, int height,
+                        const std::vector<uint8_t>& pixels) {
     fs::create_directories(path.parent_path());
     png_image image{};
     image.version = PNG_IMAGE_VERSION;
@@ -127,7 +128,8 @@ class Idx : public Folders {
     write_gz(folder_ / "train-images-idx3-ubyte.gz", images);
     write_gz(folder_ / "train-labels-idx1-ubyte.gz", labels);
   }
-  const std::string images_ = std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16) + "\xff\x33" + std::string("\0\x66", 2);
+  const std::string images_ =
+      std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16) + "\xff\x33" + std::string("\0\x66", 2);
   const std::string labels_ = std::string("\0\0\x08\x01\0\0\0\x02\x07\x03", 10);
 };
 

@@ -20,9 +20,8 @@ using Json = nlohmann::ordered_json;
 
 TEST(Budget, ReadsAmountsSharesAndTheLeast) {
   const std::vector<std::pair<const char*, int64_t>> amounts{
-      {"1", 1},          {"123456", 123456},        {"2GiB", 2147483648},  {"750MB", 750000000},
-      {"1.5 GB", 1500000000}, {"1KiB", 1024},       {"3B", 3},             {"1e3", 1000},
-      {"1TiB", 1099511627776}};
+      {"1", 1},       {"123456", 123456}, {"2GiB", 2147483648}, {"750MB", 750000000},   {"1.5 GB", 1500000000},
+      {"1KiB", 1024}, {"3B", 3},          {"1e3", 1000},        {"1TiB", 1099511627776}};
   for (const auto& [text, bytes] : amounts) {
     const Budget budget = parse_budget(text);
     EXPECT_EQ(budget.kind, Budget::Kind::bytes) << text;
@@ -34,8 +33,8 @@ TEST(Budget, ReadsAmountsSharesAndTheLeast) {
 }
 
 TEST(Budget, RefusesWhatIsNone) {
-  for (const char* text : {"", "0", "-1GiB", "12XB", "101%", "%", "0%", "-5%", "min ", "GiB", "nan", "inf", "1e30", "1 2",
-                           "0x10", "1GiBs", "0.2", "two"}) {
+  for (const char* text : {"", "0", "-1GiB", "12XB", "101%", "%", "0%", "-5%", "min ", "GiB", "nan", "inf", "1e30",
+                           "1 2", "0x10", "1GiBs", "0.2", "two"}) {
     EXPECT_THROW(parse_budget(text), InputError) << text;
   }
 }
@@ -79,14 +78,24 @@ Trace small_trace() {
   trace.values[2] = {.bytes = 100, .maker = OpId(std::size_t{1}), .overwrites = ValueId(std::size_t{1}), .dies = 3};
   const ValueId weight(std::size_t{0}), first(std::size_t{1}), second(std::size_t{2});
   trace.ops.resize(2);
-  trace.ops[0] = {.name = "aten::mm", .module = "layer", .inputs = {weight}, .outputs = {first}, .seconds = 1e-7 / 3,
+  trace.ops[0] = {.name = "aten::mm",
+                  .module = "layer",
+                  .inputs = {weight},
+                  .outputs = {first},
+                  .seconds = 1e-7 / 3,
                   .peak_bytes = 130};
-  trace.ops[1] = {.name = "aten::relu_", .inputs = {first}, .outputs = {second}, .seconds = 0.25, .base_bytes = 8,
-                  .gap_bytes = 9, .random = true};
+  trace.ops[1] = {.name = "aten::relu_",
+                  .inputs = {first},
+                  .outputs = {second},
+                  .seconds = 0.25,
+                  .base_bytes = 8,
+                  .gap_bytes = 9,
+                  .random = true};
   trace.saved = {{second, OpId(std::size_t{1})}};
   using Kind = BackwardEvent::Kind;
   const SavedId saved(std::size_t{0});
-  trace.backward = {{Kind::begin, {}, 8, 9}, {Kind::unpack, saved, 8, 60}, {Kind::release, saved, 48, 48}, {Kind::end, {}, 40, 40}};
+  trace.backward = {
+      {Kind::begin, {}, 8, 9}, {Kind::unpack, saved, 8, 60}, {Kind::release, saved, 48, 48}, {Kind::end, {}, 40, 40}};
   return trace;
 }
 
@@ -122,8 +131,14 @@ std::string changed(const std::function<void(Json&)>& change) {
 
 TEST(TraceJson, DamageIsRefused) {
   const std::vector<std::pair<const char*, std::function<void(Json&)>>> damages{
-      {"foreign", [](Json& json) { json = Json{{"hello", 1}}; }},
-      {"a list", [](Json& json) { json = Json::array({1, 2}); }},
+      {"foreign",
+       [](Json& json) {
+         json = Json{{"hello", 1}};
+       }},
+      {"a list",
+       [](Json& json) {
+         json = Json::array({1, 2});
+       }},
       {"a plan", [](Json& json) { json["format"] = "reforward-plan"; }},
       {"another version", [](Json& json) { json["version"] = 99; }},
       {"no version", [](Json& json) { json.erase("version"); }},

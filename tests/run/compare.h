@@ -53,8 +53,7 @@ class State {
     }
     auto copy = generator_;
     auto generator = at::globalContext().defaultGenerator(at::kCPU);
-    generator.set_state(
-        torch::from_blob(copy.data(), {static_cast<int64_t>(copy.size())}, torch::kByte));
+    generator.set_state(torch::from_blob(copy.data(), {static_cast<int64_t>(copy.size())}, torch::kByte));
   }
 
  private:

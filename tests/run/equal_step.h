@@ -16,7 +16,8 @@ inline Session make_session(const std::string& budget, const std::string& solver
 }
 
 /// One step of `net` on `batch`, plain and in the session from the same state.
-inline StepReport expect_equal_step(Net& net, Session& session, const torch::Tensor& batch, int64_t* plain_peak = nullptr) {
+inline StepReport expect_equal_step(Net& net, Session& session, const torch::Tensor& batch,
+                                    int64_t* plain_peak = nullptr) {
   State before(*net.module);
   std::string loss_bytes;
   reset_memory_peak();
@@ -43,6 +44,5 @@ inline StepReport expect_equal_step(Net& net, Session& session, const torch::Ten
   }
   return report;
 }
-
 
 }  // namespace reforward::testing

@@ -53,8 +53,8 @@ TEST_P(EveryModel, TrainsWithThePlainBits) {
     std::string budget, solver;
   };
   uint64_t seed = 0;
-  for (const Try& one : {Try{"min", "sqrt"}, Try{"min", "minimal"}, Try{"70%", "budget"}, Try{"50%", "budget"},
-                         Try{"min", "budget"}}) {
+  for (const Try& one :
+       {Try{"min", "sqrt"}, Try{"min", "minimal"}, Try{"70%", "budget"}, Try{"50%", "budget"}, Try{"min", "budget"}}) {
     SCOPED_TRACE(one.solver + " " + one.budget);
     std::string budget = one.budget;
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -67,7 +67,8 @@ TEST_P(EveryModel, TrainsWithThePlainBits) {
           EXPECT_EQ(report.kind, step == 0 ? StepReport::Kind::first : StepReport::Kind::planned);
           if (step > 0) {
             EXPECT_LE(report.measured_peak_bytes, report.budget_bytes);
-            EXPECT_NEAR(static_cast<double>(report.predicted_peak_bytes), static_cast<double>(report.measured_peak_bytes),
+            EXPECT_NEAR(static_cast<double>(report.predicted_peak_bytes),
+                        static_cast<double>(report.measured_peak_bytes),
                         0.001 * static_cast<double>(report.measured_peak_bytes));
           }
           optimizer->step();

@@ -1,8 +1,8 @@
 // Steps that a recompute could get wrong. Each right answer is the plain step's.
 
+#include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <ATen/autocast_mode.h>
 #include <torch/library.h>
 #include <torch/torch.h>
 
@@ -197,7 +197,9 @@ TEST_F(HardSteps, RecurrentNetworks) {
               auto out = lstm ? std::get<0>(l(x)) : std::get<0>(g(x));
               return out.tanh().square().mean() + 0 * (lstm ? g->parameters()[0].sum() : l->parameters()[0].sum());
             },
-            [](int64_t n) { return torch::randn({5, n, 6}); }};
+            [](int64_t n) {
+              return torch::randn({5, n, 6});
+            }};
     expect_equal_steps(net);
   }
 }

@@ -25,9 +25,11 @@ inline Net residual_net(int64_t blocks = 4, int64_t width = 8) {
       stem = register_module("stem", nn::Conv2d(nn::Conv2dOptions(3, width, 3).padding(1)));
       for (int64_t i = 0; i < blocks; ++i) {
         const auto n = std::to_string(i);
-        convs.push_back(register_module("conv_a" + n, nn::Conv2d(nn::Conv2dOptions(width, width, 3).padding(1).bias(false))));
+        convs.push_back(
+            register_module("conv_a" + n, nn::Conv2d(nn::Conv2dOptions(width, width, 3).padding(1).bias(false))));
         norms.push_back(register_module("norm_a" + n, nn::BatchNorm2d(width)));
-        convs.push_back(register_module("conv_b" + n, nn::Conv2d(nn::Conv2dOptions(width, width, 3).padding(1).bias(false))));
+        convs.push_back(
+            register_module("conv_b" + n, nn::Conv2d(nn::Conv2dOptions(width, width, 3).padding(1).bias(false))));
         norms.push_back(register_module("norm_b" + n, nn::BatchNorm2d(width)));
       }
       head = register_module("head", nn::Linear(width, 10));
@@ -54,7 +56,9 @@ inline Net residual_net(int64_t blocks = 4, int64_t width = 8) {
           [module](const torch::Tensor& x) {
             return torch::cross_entropy_loss(module->forward(x), torch::zeros({x.size(0)}, torch::kLong));
           },
-          [](int64_t n) { return torch::randn({n, 3, 16, 16}); }};
+          [](int64_t n) {
+            return torch::randn({n, 3, 16, 16});
+          }};
 }
 
 /// Concatenations of everything before, as in DenseNet.
@@ -65,7 +69,8 @@ inline Net dense_net(int64_t layers = 5, int64_t growth = 4) {
       for (int64_t i = 0; i < layers; ++i) {
         const auto n = std::to_string(i);
         norms.push_back(register_module("norm" + n, nn::BatchNorm2d(3 + i * growth)));
-        convs.push_back(register_module("conv" + n, nn::Conv2d(nn::Conv2dOptions(3 + i * growth, growth, 3).padding(1))));
+        convs.push_back(
+            register_module("conv" + n, nn::Conv2d(nn::Conv2dOptions(3 + i * growth, growth, 3).padding(1))));
       }
     }
     torch::Tensor forward(const torch::Tensor& input) {
@@ -81,7 +86,9 @@ inline Net dense_net(int64_t layers = 5, int64_t growth = 4) {
   };
   auto module = std::make_shared<Impl>(layers, growth);
   return {"dense", module, [module](const torch::Tensor& x) { return module->forward(x).square().mean(); },
-          [](int64_t n) { return torch::randn({n, 3, 12, 12}); }};
+          [](int64_t n) {
+            return torch::randn({n, 3, 12, 12});
+          }};
 }
 
 /// A transformer encoder with dropout.
@@ -89,14 +96,17 @@ inline Net encoder_net(int64_t layers = 2, int64_t width = 16) {
   namespace nn = torch::nn;
   struct Impl : nn::Module {
     Impl(int64_t layers, int64_t width) {
-      encoder = register_module("encoder", nn::TransformerEncoder(nn::TransformerEncoderOptions(
-          nn::TransformerEncoderLayerOptions(width, 2).dim_feedforward(32).dropout(0.1), layers)));
+      encoder = register_module(
+          "encoder", nn::TransformerEncoder(nn::TransformerEncoderOptions(
+                         nn::TransformerEncoderLayerOptions(width, 2).dim_feedforward(32).dropout(0.1), layers)));
     }
     nn::TransformerEncoder encoder{nullptr};
   };
   auto module = std::make_shared<Impl>(layers, width);
   return {"encoder", module, [module](const torch::Tensor& x) { return module->encoder(x).square().mean(); },
-          [width](int64_t n) { return torch::randn({7, n, width}); }};
+          [width](int64_t n) {
+            return torch::randn({7, n, width});
+          }};
 }
 
 inline std::vector<Net> all_nets() { return {residual_net(), dense_net(), encoder_net()}; }

@@ -38,7 +38,8 @@ TEST_P(EveryNet, GivesThePlainStepsBitsWithinItsBudget) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryNet,
-                         ::testing::Combine(::testing::Range(0, 3), ::testing::Values("keep", "sqrt", "minimal", "budget"),
+                         ::testing::Combine(::testing::Range(0, 3),
+                                            ::testing::Values("keep", "sqrt", "minimal", "budget"),
                                             ::testing::Values("100%", "min")));
 INSTANTIATE_TEST_SUITE_P(Tight, EveryNet,
                          ::testing::Combine(::testing::Range(0, 3), ::testing::Values("budget"),

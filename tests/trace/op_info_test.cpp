@@ -25,15 +25,16 @@ TEST(OpInfo, CompositesAreAboveTheLevelWeRecordAt) {
 }
 
 TEST(OpInfo, ViewsSizesAndMetadataMakeNoValues) {
-  for (const auto* name : {"aten::view", "aten::t", "aten::expand", "aten::detach", "aten::unbind.int", "aten::squeeze_",
-                           "aten::detach_", "aten::_local_scalar_dense"}) {
+  for (const auto* name : {"aten::view", "aten::t", "aten::expand", "aten::detach", "aten::unbind.int",
+                           "aten::squeeze_", "aten::detach_", "aten::_local_scalar_dense"}) {
     const std::string text = name;
     const auto dot = text.find('.');
-    EXPECT_FALSE(info_of(text.substr(0, dot).c_str(), dot == std::string::npos ? "" : text.substr(dot + 1).c_str())
-                     .makes_values)
+    EXPECT_FALSE(
+        info_of(text.substr(0, dot).c_str(), dot == std::string::npos ? "" : text.substr(dot + 1).c_str()).makes_values)
         << name;
   }
-  for (const auto* name : {"aten::mm", "aten::relu_", "aten::clone", "aten::native_dropout", "aten::max_pool2d_with_indices"}) {
+  for (const auto* name :
+       {"aten::mm", "aten::relu_", "aten::clone", "aten::native_dropout", "aten::max_pool2d_with_indices"}) {
     EXPECT_TRUE(info_of(name).makes_values) << name;
   }
 }

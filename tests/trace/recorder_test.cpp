@@ -20,11 +20,15 @@ class Recording final : public OpListener, public RecorderClient {
   }
   const Tape& tape() const { return recorder.tape(); }
 
-  void op_begin(const OpInfo& op, c10::ArrayRef<const c10::IValue> inputs) noexcept override { recorder.begin(op, inputs); }
+  void op_begin(const OpInfo& op, c10::ArrayRef<const c10::IValue> inputs) noexcept override {
+    recorder.begin(op, inputs);
+  }
   void op_end(const std::vector<c10::IValue>& outputs) noexcept override { recorder.end(outputs); }
   void op_failed() noexcept override { recorder.fail(); }
   void external_bound(ValueId value, const at::Tensor&) override { externals.push_back(value); }
-  void before_overwrite(ValueId value, const at::Tensor&) override { overwritten.push_back(value); }
+  void before_overwrite(ValueId value, const at::Tensor&, bool to_copy) override {
+    if (to_copy) overwritten.push_back(value);
+  }
   void value_made(ValueId value, const at::Tensor&, bool) override { made.push_back(value); }
 
   Recorder recorder;

@@ -65,7 +65,8 @@ TEST(EstimateBackward, GradientsLiveFromLastReaderToMaker) {
   using Kind = BackwardEvent::Kind;
   std::vector<Kind> kinds;
   for (const auto& event : trace.backward) kinds.push_back(event.kind);
-  EXPECT_EQ(kinds, (std::vector<Kind>{Kind::begin, Kind::unpack, Kind::release, Kind::unpack, Kind::release, Kind::end}));
+  EXPECT_EQ(kinds,
+            (std::vector<Kind>{Kind::begin, Kind::unpack, Kind::release, Kind::unpack, Kind::release, Kind::end}));
   // Backward of the loss makes the gradient of b: 60. Of the second op: of a and
   // w, 100 + 40, beside a workspace of 30; then b's gradient goes.
   EXPECT_EQ(trace.backward[1].base_bytes, 7);
