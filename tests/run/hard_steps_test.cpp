@@ -78,6 +78,35 @@ TEST_F(HardSteps, WritesToPartsOfAView) {
   expect_equal_steps(net);
 }
 
+TEST_F(HardSteps, ATensorThatIsFilledThroughAPointer) {
+  auto net = free_net(free_, [this](const torch::Tensor& x) {
+    // torch::tensor makes an empty tensor and writes to its memory: no call shows what.
+    const auto scale = torch::tensor({0.5F, 2.0F, 1.0F, 3.0F, 0.1F, 0.2F, 0.3F, 0.4F});
+    auto shift = torch::zeros({8});
+    for (int64_t i = 0; i < 8; ++i) shift.data_ptr<float>()[i] = static_cast<float>(i) * 0.1F;
+    const auto y = torch::mm(x, w(0)) * scale.exp() + shift.sin();
+    return torch::mm(torch::mm(y.tanh() * scale, w(1)).sigmoid() * shift, w(2)).square().mean();
+  });
+  expect_equal_steps(net);
+}
+
+TEST_F(HardSteps, BatchNormThatEvaluatesAndThenTrains) {
+  auto module = std::make_shared<nn::Module>();
+  nn::BatchNorm1d norm(8);
+  module->register_module("norm", norm.ptr());
+  const auto weight = module->register_parameter("weight", torch::randn({8, 8}));
+  Net net{"norm", module,
+          [=](const torch::Tensor& x) mutable {
+            norm->eval();
+            const auto calm = norm(torch::mm(x, weight)).tanh();  // reads the statistics
+            norm->train();
+            const auto busy = norm(torch::mm(x * 2, weight)).tanh();  // and these change them
+            return (torch::mm(calm.sigmoid(), weight) * busy).square().mean();
+          },
+          [](int64_t n) { return torch::randn({n, 8}); }};
+  expect_equal_steps(net);
+}
+
 TEST_F(HardSteps, AnOpThatDoesNotReplayIsKeptAndNamed) {
   auto net = free_net(free_, [this](const torch::Tensor& x) {
     auto y = torch::mm(x, w(0)).tanh();
