@@ -65,7 +65,7 @@ TEST_F(Refusals, DataThatCannotBeRead) {
   fs::create_directories(folder_ / "set" / "class");
   EXPECT_THAT(expect_refused("train --model resnet18 --image 32 --data set"), HasSubstr("class"));
   write("cut/class/a.jpg", "\xff\xd8\xff\xe0 no more of it");
-  EXPECT_THAT(expect_refused("train --model resnet18 --image 32 --data cut --batch 1"), HasSubstr("a.jpg"));
+  EXPECT_THAT(expect_refused("train --model resnet18 --image 64 --data cut --batch 1"), HasSubstr("a.jpg"));
 }
 
 TEST_F(Refusals, FilesThatAreNotTracesOrPlans) {
