@@ -1,11 +1,12 @@
-// Huang et al., "Densely Connected Convolutional Networks" (2017): growth 32,
-// bottleneck 4 x, compression 0.5, no dropout.
+// Huang et al., "Densely Connected Convolutional Networks" (2017): bottleneck
+// 4 x, compression 0.5, no dropout.
 
 #include <array>
 #include <string>
 #include <vector>
 
 #include "models/network.h"
+#include "reforward/error.h"
 
 namespace reforward::models {
 namespace {
@@ -98,8 +99,22 @@ struct DenseNet : nn::Module {
 
 }  // namespace
 
-std::unique_ptr<Network> make_densenet121(int64_t classes) {
-  return make_classifier<DenseNet>(std::array<int64_t, 4>{6, 12, 24, 16}, 32, 64, classes);
+std::unique_ptr<Network> make_densenet(int depth, int64_t classes) {
+  const auto dense = [&](std::array<int64_t, 4> blocks, int64_t growth) {
+    return make_classifier<DenseNet>(blocks, growth, 2 * growth, classes);
+  };
+  switch (depth) {
+    case 121:
+      return dense({6, 12, 24, 16}, 32);
+    case 161:
+      return dense({6, 12, 36, 24}, 48);
+    case 169:
+      return dense({6, 12, 32, 32}, 32);
+    case 201:
+      return dense({6, 12, 48, 32}, 32);
+    default:
+      throw InternalError("a DenseNet of an unknown depth");
+  }
 }
 
 }  // namespace reforward::models

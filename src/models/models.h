@@ -28,10 +28,12 @@ struct ModelInfo {
   /// The same for a batch of one: batch norm needs two values a channel, so that
   /// more than one pixel must be left wherever there is one.
   int64_t least_image_alone = 0;
+  int64_t classes = 1000;      ///< unless others are asked for; tokens: see DecoderOptions
+  int64_t image_multiple = 1;  ///< of which the pixels a side must be a multiple
 };
 
 struct Options {
-  int64_t classes = 0;  ///< 0: the network's own number (1000; 400 for clips)
+  int64_t classes = 0;  ///< 0: the network's own number
   int64_t image = 0;    ///< 0: default_image
   int64_t batch = 0;    ///< samples in the smallest batch to come; 0: more than one
 };
@@ -51,7 +53,7 @@ const std::vector<ModelInfo>& registry();
 const ModelInfo& info(const std::string& name);
 
 /// Throws InputError for an unknown name or an image that is too small for the
-/// network and the batch.
+/// network and the batch, or of a size that the network cannot halve.
 /// Parameters are drawn from the global generator, as LibTorch does.
 std::unique_ptr<Network> make(const std::string& name, const Options& options = {});
 
@@ -62,11 +64,13 @@ std::pair<torch::Tensor, torch::Tensor> synthetic_batch(const std::string& name,
 
 /// The families; `make` is the way in.
 std::unique_ptr<Network> make_alexnet(int64_t classes);
-std::unique_ptr<Network> make_vgg16(int64_t classes, bool batch_norm);
-std::unique_ptr<Network> make_resnet18(int64_t classes);
-std::unique_ptr<Network> make_resnet50(int64_t classes);
-std::unique_ptr<Network> make_densenet121(int64_t classes);
+std::unique_ptr<Network> make_vgg(int depth, bool batch_norm, int64_t classes);  ///< 11, 13, 16 or 19
+std::unique_ptr<Network> make_resnet(int depth, int64_t classes);                ///< 18, 34, 50, 101 or 152
+std::unique_ptr<Network> make_densenet(int depth, int64_t classes);              ///< 121, 161, 169 or 201
 std::unique_ptr<Network> make_inception_v3(int64_t classes);
+std::unique_ptr<Network> make_nasnet(int64_t classes);
+std::unique_ptr<Network> make_amoebanet(int64_t classes);
+std::unique_ptr<Network> make_darts(int64_t classes);
 std::unique_ptr<Network> make_video_resnet18(int64_t classes);
 
 struct DecoderOptions {

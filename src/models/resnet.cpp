@@ -4,6 +4,7 @@
 #include <array>
 
 #include "models/network.h"
+#include "reforward/error.h"
 
 namespace reforward::models {
 namespace {
@@ -112,12 +113,27 @@ struct ResNet : nn::Module {
 
 }  // namespace
 
-std::unique_ptr<Network> make_resnet18(int64_t classes) {
-  return make_classifier<ResNet<BasicBlock>>(std::array<int64_t, 4>{2, 2, 2, 2}, classes);
-}
-
-std::unique_ptr<Network> make_resnet50(int64_t classes) {
-  return make_classifier<ResNet<Bottleneck>>(std::array<int64_t, 4>{3, 4, 6, 3}, classes);
+std::unique_ptr<Network> make_resnet(int depth, int64_t classes) {
+  const auto basic = [&](std::array<int64_t, 4> blocks) {
+    return make_classifier<ResNet<BasicBlock>>(blocks, classes);
+  };
+  const auto bottleneck = [&](std::array<int64_t, 4> blocks) {
+    return make_classifier<ResNet<Bottleneck>>(blocks, classes);
+  };
+  switch (depth) {
+    case 18:
+      return basic({2, 2, 2, 2});
+    case 34:
+      return basic({3, 4, 6, 3});
+    case 50:
+      return bottleneck({3, 4, 6, 3});
+    case 101:
+      return bottleneck({3, 4, 23, 3});
+    case 152:
+      return bottleneck({3, 8, 36, 3});
+    default:
+      throw InternalError("a ResNet of an unknown depth");
+  }
 }
 
 }  // namespace reforward::models

@@ -1,32 +1,47 @@
 // Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
-// Recognition" (2015), configuration D.
+// Recognition" (2015): configurations A, B, D and E, with batch norm or without.
 
 #include <array>
 
 #include "models/network.h"
+#include "reforward/error.h"
 
 namespace reforward::models {
 namespace {
 
 namespace nn = torch::nn;
 
-constexpr int64_t pool = 0;
-constexpr std::array<int64_t, 18> vgg16{64,   64,  pool, 128, 128,  pool, 256, 256, 256,
-                                        pool, 512, 512,  512, pool, 512,  512, 512, pool};
+/// How many convolutions come before each of the five poolings.
+using Convolutions = std::array<int64_t, 5>;
+constexpr std::array<int64_t, 5> widths{64, 128, 256, 512, 512};
+
+Convolutions convolutions_of(int depth) {
+  switch (depth) {
+    case 11:
+      return {1, 1, 2, 2, 2};
+    case 13:
+      return {2, 2, 2, 2, 2};
+    case 16:
+      return {2, 2, 3, 3, 3};
+    case 19:
+      return {2, 2, 4, 4, 4};
+    default:
+      throw InternalError("a VGG of an unknown depth");
+  }
+}
 
 struct VGG : nn::Module {
-  VGG(int64_t classes, bool batch_norm) {
+  VGG(const Convolutions& convolutions, bool batch_norm, int64_t classes) {
     nn::Sequential layers;
     int64_t channels = 3;
-    for (const int64_t width : vgg16) {
-      if (width == pool) {
-        layers->push_back(nn::MaxPool2d(nn::MaxPool2dOptions(2).stride(2)));
-        continue;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      for (int64_t j = 0; j < convolutions[i]; ++j) {
+        layers->push_back(nn::Conv2d(nn::Conv2dOptions(channels, widths[i], 3).padding(1)));
+        if (batch_norm) layers->push_back(nn::BatchNorm2d(widths[i]));
+        layers->push_back(relu_in_place());
+        channels = widths[i];
       }
-      layers->push_back(nn::Conv2d(nn::Conv2dOptions(channels, width, 3).padding(1)));
-      if (batch_norm) layers->push_back(nn::BatchNorm2d(width));
-      layers->push_back(relu_in_place());
-      channels = width;
+      layers->push_back(nn::MaxPool2d(nn::MaxPool2dOptions(2).stride(2)));
     }
     features = register_module("features", layers);
     avgpool = register_module("avgpool", nn::AdaptiveAvgPool2d(nn::AdaptiveAvgPool2dOptions({7, 7})));
@@ -50,8 +65,8 @@ struct VGG : nn::Module {
 
 }  // namespace
 
-std::unique_ptr<Network> make_vgg16(int64_t classes, bool batch_norm) {
-  return make_classifier<VGG>(classes, batch_norm);
+std::unique_ptr<Network> make_vgg(int depth, bool batch_norm, int64_t classes) {
+  return make_classifier<VGG>(convolutions_of(depth), batch_norm, classes);
 }
 
 }  // namespace reforward::models

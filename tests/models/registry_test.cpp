@@ -27,21 +27,27 @@ std::string refusal(Call call) {
 TEST(Registry, ShowsEveryNetworkOnce) {
   std::vector<std::string> names;
   for (const auto& model : registry()) names.push_back(model.name);
-  EXPECT_THAT(names, ::testing::ElementsAre("alexnet", "vgg16", "vgg16_bn", "resnet18", "resnet50", "densenet121",
-                                            "inception_v3", "gpt", "gpt_tiny", "r3d18"));
+  EXPECT_THAT(names, ::testing::ElementsAre("alexnet", "vgg11", "vgg13", "vgg16", "vgg16_bn", "vgg19", "resnet18",
+                                            "resnet34", "resnet50", "resnet101", "resnet152", "densenet121",
+                                            "densenet161", "densenet169", "densenet201", "inception_v3", "nasnet",
+                                            "amoebanet", "darts", "gpt", "gpt_tiny", "r3d18"));
   for (const auto& model : registry()) {
     EXPECT_EQ(&info(model.name), &model);
     EXPECT_GE(model.default_image, model.least_image) << model.name;
     EXPECT_GE(model.least_image_alone, model.least_image) << model.name;
     EXPECT_TRUE(model.default_batch > 1 || model.default_image >= model.least_image_alone) << model.name;
+    for (const auto image : {model.default_image, model.least_image, model.least_image_alone}) {
+      EXPECT_EQ(image % model.image_multiple, 0) << model.name;
+    }
     EXPECT_FALSE(model.description.empty()) << model.name;
   }
 }
 
 TEST(Registry, RefusesAnUnknownNameAndNamesTheKnown) {
   const std::string sentence =
-      "There is no model 'resnet19'; take one of alexnet, vgg16, vgg16_bn, resnet18, resnet50, densenet121, "
-      "inception_v3, gpt, gpt_tiny, r3d18.";
+      "There is no model 'resnet19'; take one of alexnet, vgg11, vgg13, vgg16, vgg16_bn, vgg19, resnet18, resnet34, "
+      "resnet50, resnet101, resnet152, densenet121, densenet161, densenet169, densenet201, inception_v3, nasnet, "
+      "amoebanet, darts, gpt, gpt_tiny, r3d18.";
   EXPECT_EQ(refusal([] { info("resnet19"); }), sentence);
   EXPECT_EQ(refusal([] { make("resnet19"); }), sentence);
   EXPECT_EQ(refusal([] { synthetic_batch("resnet19", 1, {}, 0); }), sentence);
@@ -51,6 +57,14 @@ TEST(Registry, RefusesAnImageThatIsTooSmall) {
   const std::string sentence = "Images of 64 pixels are too small for inception_v3; give at least 299.";
   EXPECT_EQ(refusal([] { make("inception_v3", {.image = 64}); }), sentence);
   EXPECT_EQ(refusal([] { synthetic_batch("inception_v3", 2, {.image = 64}, 0); }), sentence);
+}
+
+TEST(Registry, RefusesAnImageThatCannotBeHalved) {
+  const std::string sentence =
+      "Images of 30 pixels cannot be halved as often as darts halves them; give a multiple of 4.";
+  EXPECT_EQ(refusal([] { make("darts", {.image = 30}); }), sentence);
+  EXPECT_EQ(refusal([] { synthetic_batch("darts", 2, {.image = 30}, 0); }), sentence);
+  EXPECT_EQ(refusal([] { make("darts", {.image = 28}); }), "no refusal");
 }
 
 TEST(Registry, RefusesALoneImageThatBatchNormCannotTake) {
@@ -70,6 +84,16 @@ TEST(Registry, HasAsManyClassesAsAsked) {
     const auto [data, target] = synthetic_batch(name, 40, options, 1);
     EXPECT_LT(target.max().item<int64_t>(), 7);
   }
+}
+
+TEST(Registry, HasItsOwnClassesOtherwise) {
+  const auto most = [](const std::string& name) {
+    return synthetic_batch(name, 4000, {.image = info(name).least_image}, 1).second.max().item<int64_t>();
+  };
+  EXPECT_EQ(make("darts")->module().parameters().back().size(0), 10);
+  EXPECT_EQ(most("darts"), 9);
+  EXPECT_NEAR(static_cast<double>(most("r3d18")), 400, 10);
+  EXPECT_NEAR(static_cast<double>(most("resnet18")), 1000, 20);
 }
 
 TEST(Registry, BatchesHaveTheShapeThatTheNetworkTakes) {

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""What torchvision's networks are and compute, for well_known_test.cpp.
+"""What the published networks are and compute, for well_known_test.cpp.
 
     python tests/models/well_known.py              the table in the test
     python tests/models/well_known.py resnet50     the layers of one, to compare by eye
 
 Wants torchvision 0.28 beside the pinned torch. Its operators are not needed, so
 a wheel for another device does (`pip install --no-deps torchvision numpy pillow`).
+For the networks of cells, PYTHONPATH must also have the folder cnn/ of a copy of
+https://github.com/quark0/darts.
 """
 
+import contextlib
+import io
 import math
 import sys
 import types
@@ -19,15 +23,40 @@ import torch.nn.functional as F
 sys.modules.setdefault("torchvision._meta_registrations", types.ModuleType("_meta_registrations"))
 from torchvision import models  # noqa: E402
 
-NETWORKS = {  # our name: (network, shape of the batch)
+
+def cells(genotype):
+    """The network for CIFAR-10 of the DARTS authors."""
+    import genotypes
+    import model
+
+    with contextlib.redirect_stdout(io.StringIO()):  # each cell prints its channels
+        network = model.NetworkCIFAR(36, 10, 20, False, getattr(genotypes, genotype))
+    network.drop_path_prob = 0.0
+    return network
+
+
+# Our name: (network, shape of the batch). Without a shape the layers alone are compared.
+NETWORKS = {
     "alexnet": (lambda: models.alexnet(), (2, 3, 63, 63)),
+    "vgg11": (lambda: models.vgg11(), ()),
+    "vgg13": (lambda: models.vgg13(), ()),
     "vgg16": (lambda: models.vgg16(), (2, 3, 32, 32)),
     "vgg16_bn": (lambda: models.vgg16_bn(), (2, 3, 32, 32)),
+    "vgg19": (lambda: models.vgg19(), ()),
     "resnet18": (lambda: models.resnet18(), (2, 3, 64, 64)),
+    "resnet34": (lambda: models.resnet34(), (2, 3, 64, 64)),
     "resnet50": (lambda: models.resnet50(), (2, 3, 64, 64)),
+    "resnet101": (lambda: models.resnet101(), ()),
+    "resnet152": (lambda: models.resnet152(), ()),
     "densenet121": (lambda: models.densenet121(), (2, 3, 64, 64)),
+    "densenet161": (lambda: models.densenet161(), (2, 3, 64, 64)),
+    "densenet169": (lambda: models.densenet169(), ()),
+    "densenet201": (lambda: models.densenet201(), ()),
     "inception_v3": (lambda: models.inception_v3(aux_logits=True, transform_input=False, init_weights=False),
                      (2, 3, 299, 299)),
+    "nasnet": (lambda: cells("NASNet"), (2, 3, 16, 16)),
+    "amoebanet": (lambda: cells("AmoebaNet"), (2, 3, 16, 16)),
+    "darts": (lambda: cells("DARTS"), (2, 3, 16, 16)),
     "r3d18": (lambda: models.video.r3d_18(), (2, 3, 8, 32, 32)),
 }
 
@@ -60,10 +89,10 @@ def step(network, shape):
     torch.manual_seed(2)
     data, target = torch.randn(shape), torch.tensor([3, 7])
     out = network(data)
-    if isinstance(out, torch.Tensor):
-        loss = F.cross_entropy(out, target)
-    else:
-        loss = F.cross_entropy(out.logits, target) + 0.4 * F.cross_entropy(out.aux_logits, target)
+    logits, auxiliary = (out, None) if isinstance(out, torch.Tensor) else out
+    loss = F.cross_entropy(logits, target)
+    if auxiliary is not None:
+        loss = loss + 0.4 * F.cross_entropy(auxiliary, target)
     loss.backward()
     squares = sum(parameter.grad.double().square().sum() for parameter in network.parameters())
     return loss.item(), math.sqrt(squares)
@@ -75,10 +104,14 @@ def main():
         return
     for name, (make, shape) in NETWORKS.items():
         network = make().train()
-        draw(network)
-        loss, norm = step(network, shape)
         sizes = ", ".join(str(size) for size in shape)
-        print(f'WellKnown{{"{name}", {{{sizes}}}, 0x{fnv1a(layers(network)):016x}, {loss:.6g}, {norm:.6g}}},')
+        parameters = sum(parameter.numel() for parameter in network.parameters())
+        row = f'"{name}", {parameters}, 0x{fnv1a(layers(network)):016x}, {{{sizes}}}'
+        if shape:
+            draw(network)
+            loss, norm = step(network, shape)
+            row += f", {loss:.6g}, {norm:.6g}"
+        print(f"WellKnown{{{row}}},")
 
 
 if __name__ == "__main__":
