@@ -5,6 +5,7 @@
 
 #include "reforward/budget.h"
 #include "reforward/error.h"
+#include "reforward/graph.h"
 #include "reforward/json.h"
 #include "reforward/plan.h"
 #include "reforward/planner.h"

@@ -148,11 +148,19 @@ void add_bench(CLI::App& app, Common& common) {
   CLI::App* command = add_command(app, common, "bench", "budgets against peaks, times and bits, measured");
   auto options = std::make_shared<Options>();
   options->setup.add_to(*command);
+  command->get_option("--model")->required(false);  // `bench paper` has its own
+  add_paper(*command, common);
   command->add_option("--budgets", options->budgets, "separated by commas");
   command->add_option("--solver", options->solver, "budget, minimal, sqrt or keep");
   command->add_option("--rounds", options->rounds, "measured steps of each; medians are shown")
       ->check(CLI::Range(int64_t{1}, int64_t{1000}));
-  command->callback([&common, options] { run(common, *options); });
+  command->callback([&common, command, options] {
+    if (!command->get_subcommands().empty()) return;
+    if (options->setup.model.empty()) {
+      throw InputError("No model was given to bench; give --model NAME, or `bench paper` for the paper's table.");
+    }
+    run(common, *options);
+  });
 }
 
 }  // namespace reforward::cli

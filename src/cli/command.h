@@ -19,8 +19,11 @@ void add_models(CLI::App& app, Common& common);
 void add_trace(CLI::App& app, Common& common);
 void add_plan(CLI::App& app, Common& common);
 void add_simulate(CLI::App& app, Common& common);
+void add_solve(CLI::App& app, Common& common);
 void add_train(CLI::App& app, Common& common);
 void add_bench(CLI::App& app, Common& common);
+/// `bench paper`
+void add_paper(CLI::App& bench, Common& common);
 
 CLI::App* add_command(CLI::App& app, Common& common, const std::string& name, const std::string& description);
 

@@ -42,6 +42,7 @@ int main(int count, char** arguments) {
   reforward::cli::add_trace(app, common);
   reforward::cli::add_plan(app, common);
   reforward::cli::add_simulate(app, common);
+  reforward::cli::add_solve(app, common);
   reforward::cli::add_train(app, common);
   reforward::cli::add_bench(app, common);
   try {

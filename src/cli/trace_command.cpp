@@ -12,6 +12,7 @@ namespace {
 struct Options {
   Setup setup;
   std::string output;
+  std::string graph;
   int64_t rounds = 2;
 };
 
@@ -43,6 +44,7 @@ Trace trace_of(Workload& work, int64_t rounds, Progress& progress) {
 
 void run(const Common& common, const Options& options) {
   if (!options.output.empty()) check_writable(options.output);
+  if (!options.graph.empty()) check_writable(options.graph);
   Workload work(options.setup);
   const auto started = std::chrono::steady_clock::now();
   Trace trace;
@@ -52,6 +54,7 @@ void run(const Common& common, const Options& options) {
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   if (!options.output.empty()) write_trace(options.output, trace);
+  if (!options.graph.empty()) write_graph(options.graph, graph_of(trace));
 
   const int64_t plain = evaluate(trace, plan_keep(trace)).peak_bytes;
   const auto plan_started = std::chrono::steady_clock::now();
@@ -64,6 +67,7 @@ void run(const Common& common, const Options& options) {
   json["trace_seconds"] = seconds;
   json["plan_seconds"] = plan_seconds;
   if (!options.output.empty()) json["output"] = options.output;
+  if (!options.graph.empty()) json["graph"] = options.graph;
 
   Table table({"", "peak", "of it activations"});
   table.add({"plain step", format_bytes(plain), format_bytes(activations(trace, plain))});
@@ -79,6 +83,7 @@ void run(const Common& common, const Options& options) {
                      table.text() + "before the step " + format_bytes(trace.static_bytes) + ", gradients " +
                      format_bytes(trace.gradient_bytes) + "\n" + pinned_text(trace);
   if (!options.output.empty()) text += "written to " + options.output + "\n";
+  if (!options.graph.empty()) text += "its graph written to " + options.graph + "\n";
   show(common, json, text);
 }
 
@@ -89,6 +94,8 @@ void add_trace(CLI::App& app, Common& common) {
   auto options = std::make_shared<Options>();
   options->setup.add_to(*command);
   command->add_option("-o,--output", options->output, "the trace's file (JSON, docs/trace-format.md)");
+  command->add_option("--graph", options->graph,
+                      "its vertices and costs, for `reforward solve` (docs/graph-format.md)");
   command->add_option("--rounds", options->rounds, "steps to trace; the least times count")
       ->check(CLI::Range(int64_t{1}, int64_t{100}));
   command->callback([&common, options] { run(common, *options); });
