@@ -19,13 +19,16 @@ class RangeMax {
 
   /// To first..last, both included.
   void add(std::size_t first, std::size_t last, int64_t amount) {
-    const std::size_t left = first + leaves_, right = last + leaves_;
+    std::size_t left = first + leaves_, right = last + leaves_;
     for (std::size_t a = left, b = right + 1; a < b; a /= 2, b /= 2) {
       if (a % 2 == 1) apply(a++, amount);
       if (b % 2 == 1) apply(--b, amount);
     }
-    rebuild(left);
-    rebuild(right);
+    while (left > 1) {  // both paths up to the root; once they meet they are one
+      left /= 2, right /= 2;
+      rebuild(left);
+      if (right != left) rebuild(right);
+    }
   }
   int64_t largest() const { return largest_[1]; }
 
@@ -35,9 +38,7 @@ class RangeMax {
     added_[node] += amount;
   }
   void rebuild(std::size_t node) {
-    for (node /= 2; node >= 1; node /= 2) {
-      largest_[node] = std::max(largest_[2 * node], largest_[2 * node + 1]) + added_[node];
-    }
+    largest_[node] = std::max(largest_[2 * node], largest_[2 * node + 1]) + added_[node];
   }
 
   std::size_t leaves_ = 1;
