@@ -161,7 +161,7 @@ TEST(GraphProblem, ExactIsTheLeastOfAllSetsAndNoSolverIsBelow) {
 
 TEST(GraphProblem, ChainsOfAnyLengthAreProven) {
   Random random(2);
-  for (const int32_t count : {2, 3, 30, 300, 3000}) {
+  for (const int32_t count : {2, 3, 30, 300, 1000}) {
     const Graph graph = chain(random, count);
     const GraphAnswer answer = solve_graph_exact(graph);
     expect_as_said(graph, answer);
