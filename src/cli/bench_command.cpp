@@ -40,10 +40,6 @@ std::vector<Row> make_rows(const Options& options, Workload& work) {
   return rows;
 }
 
-void clear_gradients(Workload& work) {
-  for (auto& parameter : work.module().parameters()) parameter.mutable_grad() = torch::Tensor();
-}
-
 /// A plain step and one of each budget, all from the same state and in turn.
 void run_round(Workload& work, std::vector<Row>& rows, int64_t round, int64_t& plain_peak) {
   const auto [data, target] = work.batch(round);
@@ -73,7 +69,7 @@ void run_round(Workload& work, std::vector<Row>& rows, int64_t round, int64_t& p
       row.least = error.least_bytes;
     }
   }
-  clear_gradients(work);
+  work.clear_gradients();
 }
 
 Json to_json(const Row& row, int64_t plain_peak) {

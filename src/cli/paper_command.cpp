@@ -62,7 +62,7 @@ class Measurement {
       before.restore();
       step();  // the plan from measurements; this step may be measured again
       step_done();
-      clear_gradients();
+      work_.clear_gradients();
     }
     for (int64_t round = 0; round < rounds; ++round) {
       const StepState before(work_.module());
@@ -76,7 +76,7 @@ class Measurement {
       session_.set_plan(at_paper_memory());
       budget_ = planned(reference, budget_ratios_);
       step_done();
-      clear_gradients();
+      work_.clear_gradients();
     }
     return json();
   }
@@ -112,13 +112,8 @@ class Measurement {
     const Trace& trace = *session_.trace();
     const double share = 1 - static_cast<double>(row_.cut_percent) / 100;
     const auto allowed = static_cast<int64_t>(share * static_cast<double>(activations(trace, plain_peak_)));
-    budget_bytes_ = trace.static_bytes + trace.gradient_bytes + allowed;
-    const int64_t least = plan_minimal(trace).predicted_peak_bytes;
-    return plan_budget(trace, {.budget_bytes = std::max(least, budget_bytes_)});
-  }
-
-  void clear_gradients() {
-    for (auto& parameter : work_.module().parameters()) parameter.mutable_grad() = torch::Tensor();
+    const int64_t bytes = trace.static_bytes + trace.gradient_bytes + allowed;
+    return plan_budget(trace, {.budget_bytes = std::max(minimal_plan_.predicted_peak_bytes, bytes)});
   }
 
   Json json() const {
@@ -153,7 +148,7 @@ class Measurement {
   StepReport first_, minimal_, budget_;
   Plan minimal_plan_;
   std::vector<double> minimal_ratios_, budget_ratios_;
-  int64_t plain_peak_ = 0, budget_bytes_ = 0;
+  int64_t plain_peak_ = 0;
   Equality equal_;
 };
 

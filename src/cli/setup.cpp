@@ -57,4 +57,8 @@ int64_t Workload::gradient_bytes() {
   return bytes;
 }
 
+void Workload::clear_gradients() {
+  for (auto& parameter : module().parameters()) parameter.mutable_grad() = torch::Tensor();
+}
+
 }  // namespace reforward::cli

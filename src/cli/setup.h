@@ -36,6 +36,7 @@ class Workload {
   void name_in(Session& session);
   void label(Trace& trace) const;
   int64_t gradient_bytes();
+  void clear_gradients();
 
  private:
   std::string name_;

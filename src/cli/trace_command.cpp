@@ -25,7 +25,7 @@ Trace trace_of(Workload& work, int64_t rounds, Progress& progress) {
     Session session({.budget = {}, .solver = "keep"});
     work.name_in(session);
     session.step([&, &inputs = data, &wanted = target] { work.network().loss(inputs, wanted).backward(); });
-    for (auto& parameter : work.module().parameters()) parameter.mutable_grad() = torch::Tensor();
+    work.clear_gradients();
     const Trace& trace = *session.trace();
     if (round == 0) {
       best = trace;

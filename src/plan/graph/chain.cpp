@@ -34,7 +34,7 @@ Probe Chain::least_stored(int64_t local) const {
   return found;
 }
 
-std::vector<int32_t> dearest_path(const Ordered& graph) {
+Chain dearest_path(const Ordered& graph) {
   std::vector<int64_t> sum(graph.cost.size(), 0);
   std::vector<int32_t> from(graph.cost.size(), -1);
   for (int32_t p = 1; p < graph.size(); ++p) {
@@ -43,17 +43,15 @@ std::vector<int32_t> dearest_path(const Ordered& graph) {
     }
     sum[p] = sum[from[p]] + graph.cost[p];
   }
-  std::vector<int32_t> path;
-  for (int32_t p = from.back(); p > 0; p = from[p]) path.push_back(p);
-  std::reverse(path.begin(), path.end());
-  return path;
+  std::vector<int64_t> costs;
+  for (int32_t p = from.back(); p > 0; p = from[p]) costs.push_back(graph.cost[p]);
+  std::reverse(costs.begin(), costs.end());
+  return Chain(std::move(costs));
 }
 
 int64_t path_bound(const Ordered& graph) {
-  std::vector<int64_t> costs;
-  for (const int32_t p : dearest_path(graph)) costs.push_back(graph.cost[p]);
-  const Chain chain(costs);
-  int64_t best = std::accumulate(costs.begin(), costs.end(), int64_t{0});  // all in one run
+  const Chain chain = dearest_path(graph);
+  int64_t best = chain.total();  // all in one run
   // Cut short, the search still knows that no local term above the last has less.
   int64_t least_left = 0;
   constexpr int64_t most_probes = 2000;

@@ -18,13 +18,14 @@ class Chain {
 
   /// The least stored cost under a bound on the runs, and the dearest run of a set that has it.
   Probe least_stored(int64_t local) const;
+  int64_t total() const { return until_.back(); }
 
  private:
   std::vector<int64_t> costs_, until_;
 };
 
-/// The positions of the path with the largest sum of costs, source and target left out.
-std::vector<int32_t> dearest_path(const Ordered& graph);
+/// The path with the largest sum of costs, source and target left out.
+Chain dearest_path(const Ordered& graph);
 
 /// No set of stored vertices costs less, in any order.
 int64_t path_bound(const Ordered& graph);

@@ -14,6 +14,7 @@
 
 #include "plan/graph/chain.h"
 #include "plan/graph/local_terms.h"
+#include "plan/graph/merging.h"
 #include "plan/graph/range_max.h"
 
 namespace reforward::graph {
@@ -33,20 +34,15 @@ struct Step {
 class Segment {
  public:
   explicit Segment(const Ordered& graph)
-      : graph_(graph), alive_(graph.cost.size()), parent_(graph.cost.size(), none), last_(graph.cost.size()) {
-    cost_ = graph.cost;
-    ready_.resize(graph.cost.size());
+      : graph_(graph), alive_(graph.cost.size()), components_(graph), ready_(graph.cost.size()) {
     for (int32_t p = 1; p + 1 < graph.size(); ++p) ready_[graph.last_use[p]].push_back(p);
   }
 
   void begin(int32_t cut) {
     for (const int32_t p : inside_) {
-      if (parent_[p] == p) alive_.add(p, last_[p], -cost_[p]);
+      if (components_.is_root(p)) show(p, -1);
     }
-    for (const int32_t p : inside_) {
-      parent_[p] = none;
-      cost_[p] = graph_.cost[p];
-    }
+    for (const int32_t p : inside_) components_.remove(p);
     inside_.clear();
     cut_ = end_ = cut;
     added_ = 0;
@@ -63,41 +59,28 @@ class Segment {
   int64_t added() const { return added_; }
 
  private:
-  static constexpr int32_t none = -1;
+  void show(int32_t root, int sign) { alive_.add(root, components_.last(root), sign * components_.cost(root)); }
 
-  int32_t find(int32_t p) {
-    while (parent_[p] != p) p = parent_[p] = parent_[parent_[p]];
-    return p;
-  }
   /// Position p is not used after the next cut: it is re-forwarded, not stored.
   void take(int32_t p) {
     added_ -= graph_.cost[p];
-    parent_[p] = last_[p] = p;
+    components_.add(p);
     inside_.push_back(p);
-    int32_t root = p;
-    int64_t cost = graph_.cost[p];
-    int32_t last = p;
     const auto join = [&](int32_t q) {
-      if (q <= cut_ || parent_[q] == none) return;
-      q = find(q);
-      if (q == root || q == p) return;
-      alive_.add(q, last_[q], -cost_[q]);
-      cost += cost_[q];
-      last = std::max(last, last_[q]);
-      parent_[std::max(root, q)] = std::min(root, q);
-      root = std::min(root, q);
+      if (!components_.contains(q)) return;
+      const int32_t root = components_.find(q);
+      if (root == components_.find(p)) return;
+      show(root, -1);
+      components_.join(root, p);
     };
     for (const int32_t q : graph_.before[p]) join(q);
     for (const int32_t q : graph_.after[p]) join(q);
-    cost_[root] = cost;
-    last_[root] = last;
-    alive_.add(root, last, cost);
+    show(components_.find(p), +1);
   }
 
   const Ordered& graph_;
   RangeMax alive_;  ///< cost of the components alive, by position
-  std::vector<int32_t> parent_, last_;
-  std::vector<int64_t> cost_;
+  Merging components_;
   std::vector<std::vector<int32_t>> ready_;  ///< by position: what is used there for the last time
   std::vector<int32_t> inside_;
   int32_t cut_ = 0, end_ = 0;
@@ -130,9 +113,7 @@ std::vector<int32_t> cut_positions(const Ordered& graph, int32_t most) {
 
 /// An upper end for local terms that can belong to a cost below `best`.
 int64_t largest_local(const Ordered& graph, int64_t best) {
-  std::vector<int64_t> costs;
-  for (const int32_t p : dearest_path(graph)) costs.push_back(graph.cost[p]);
-  const Chain chain(std::move(costs));
+  const Chain chain = dearest_path(graph);
   int64_t local = best;
   for (int round = 0; round < 50; ++round) {
     const int64_t lower = best - chain.least_stored(local).stored_cost;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -26,9 +27,8 @@ bool search_local_terms(int64_t& best, int64_t unit, int64_t most_probes, Prober
     if (most_probes-- == 0) return false;
     const std::optional<Probe> found = probe(local, best);
     if (!found) return true;
-    best = best < found->stored_cost + found->local_cost ? best : found->stored_cost + found->local_cost;
-    const int64_t next = best - found->stored_cost - unit;
-    local = next < local - unit ? next : local - unit;
+    best = std::min(best, found->stored_cost + found->local_cost);
+    local = std::min(best - found->stored_cost, local) - unit;
   }
   return true;
 }

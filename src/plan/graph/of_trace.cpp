@@ -17,7 +17,6 @@ Graph graph_of(const Trace& trace) {
   // An in-place op makes a new version: a vertex that costs nothing more than what it wrote over.
   std::vector<int32_t> vertex(trace.values.size(), graph.source);
   graph.successors.emplace_back();
-  std::vector<char> reads(1, 1);
   for (const Op& op : trace.ops) {
     for (const ValueId output : op.outputs) {
       const auto v = static_cast<int32_t>(graph.ids.size());

@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "plan/graph/merging.h"
 #include "reforward/error.h"
 
 namespace reforward::graph {
@@ -31,58 +32,25 @@ Ordered::Ordered(const Graph& graph, std::vector<int32_t> topological_order) : o
   unit = std::max<int64_t>(divisor, 1);
 }
 
-namespace {
-
-/// Components as they grow: sets of positions with their cost and their ends.
-class Components {
- public:
-  explicit Components(const Ordered& graph) : graph_(graph), parent_(graph.cost.size()), last_(graph.cost.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-    std::iota(last_.begin(), last_.end(), 0);
-    cost_ = graph.cost;
-  }
-  int32_t find(int32_t p) {
-    while (parent_[p] != p) p = parent_[p] = parent_[parent_[p]];
-    return p;
-  }
-  /// The root of a component is its first position.
-  void join(int32_t a, int32_t b) {
-    a = find(a), b = find(b);
-    if (a == b) return;
-    if (a > b) std::swap(a, b);
-    parent_[b] = a;
-    cost_[a] += cost_[b];
-    last_[a] = std::max(last_[a], last_[b]);
-  }
-  int64_t cost(int32_t root) const { return cost_[root]; }
-  int32_t last(int32_t root) const { return last_[root]; }
-
- private:
-  const Ordered& graph_;
-  std::vector<int32_t> parent_, last_;
-  std::vector<int64_t> cost_;
-};
-
-}  // namespace
-
 Choice price(const Ordered& graph, std::vector<char> stored) {
   Choice choice;
   const int32_t count = graph.size();
-  Components components(graph);
+  Merging components(graph);
   for (int32_t p = 1; p + 1 < count; ++p) {
     if (stored[p] != 0) {
       choice.stored_cost += graph.cost[p];
       continue;
     }
+    components.add(p);
     for (const int32_t q : graph.before[p]) {
-      if (q > 0 && stored[q] == 0) components.join(q, p);
+      if (components.contains(q)) components.join(q, p);
     }
   }
   std::vector<int64_t> ends(static_cast<std::size_t>(count) + 1, 0);
   int64_t alive = 0;
   for (int32_t p = 1; p + 1 < count; ++p) {
     alive -= ends[p];
-    if (stored[p] == 0 && components.find(p) == p) {
+    if (components.is_root(p)) {
       alive += components.cost(p);
       ends[components.last(p) + 1] += components.cost(p);
       choice.local_cost = std::max(choice.local_cost, alive);

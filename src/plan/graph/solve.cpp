@@ -1,7 +1,8 @@
-#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "plan/graph/chain.h"
 #include "plan/graph/cuts.h"
@@ -17,51 +18,56 @@ namespace {
 using graph::Choice;
 using graph::Ordered;
 
+using Clock = std::chrono::steady_clock;
+
+struct Solved {
+  Ordered ordered;
+  Choice choice;
+};
+
 /// Solves in every order worth trying and keeps the best.
-GraphAnswer in_every_order(const Graph& graph, const std::string& name,
-                           const std::function<Choice(const Ordered&)>& solve) {
-  const auto started = std::chrono::steady_clock::now();
+Solved in_every_order(const Graph& graph, const std::function<Choice(const Ordered&)>& solve) {
   validate(graph);
-  GraphAnswer best;
+  std::optional<Solved> best;
   for (const auto& order : graph::candidate_orders(graph)) {
-    const Ordered ordered(graph, order);
-    const Choice choice = solve(ordered);
-    if (!best.order.empty() && choice.cost() >= best.cost) continue;
-    best = graph::to_answer(graph, ordered, choice);
+    Ordered ordered(graph, order);
+    Choice choice = solve(ordered);
+    if (!best || choice.cost() < best->choice.cost()) best = Solved{std::move(ordered), std::move(choice)};
   }
-  best.solver = name;
-  best.lower_bound = graph::path_bound(Ordered(graph, best.order));
-  best.optimal = best.lower_bound == best.cost;
-  best.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  return best;
+  return *std::move(best);
+}
+
+GraphAnswer answer_of(const Graph& graph, const char* solver, const Solved& solved, int64_t lower_bound,
+                      Clock::time_point started) {
+  GraphAnswer answer = graph::to_answer(graph, solved.ordered, solved.choice);
+  answer.solver = solver;
+  answer.lower_bound = lower_bound;
+  answer.optimal = answer.lower_bound == answer.cost;
+  answer.solve_seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  return answer;
+}
+
+GraphAnswer solve_by(const Graph& graph, const char* solver, Choice (*solve)(const Ordered&)) {
+  const auto started = Clock::now();
+  const Solved solved = in_every_order(graph, solve);
+  return answer_of(graph, solver, solved, graph::path_bound(solved.ordered), started);
 }
 
 }  // namespace
 
-GraphAnswer solve_graph_sqrt(const Graph& graph) { return in_every_order(graph, "sqrt", graph::sqrt_choice); }
-GraphAnswer solve_graph_cuts(const Graph& graph) { return in_every_order(graph, "cuts", graph::cuts_choice); }
-GraphAnswer solve_graph_paper(const Graph& graph) { return in_every_order(graph, "paper", graph::paper_choice); }
+GraphAnswer solve_graph_sqrt(const Graph& graph) { return solve_by(graph, "sqrt", graph::sqrt_choice); }
+GraphAnswer solve_graph_cuts(const Graph& graph) { return solve_by(graph, "cuts", graph::cuts_choice); }
+GraphAnswer solve_graph_paper(const Graph& graph) { return solve_by(graph, "paper", graph::paper_choice); }
 
 GraphAnswer solve_graph_exact(const Graph& graph, std::optional<double> seconds) {
-  const auto started = std::chrono::steady_clock::now();
-  GraphAnswer answer = solve_graph_cuts(graph);
-  if (!answer.optimal) {
-    const Ordered ordered(graph, answer.order);
-    std::vector<char> stored(ordered.cost.size(), 0);
-    for (int32_t p = 0; p < ordered.size(); ++p) {
-      stored[p] = std::binary_search(answer.stored.begin(), answer.stored.end(), ordered.order[p]);
-    }
-    const int64_t path_bound = answer.lower_bound;
-    const graph::Best best =
-        graph::exact_choice(ordered, graph::price(ordered, std::move(stored)), path_bound, seconds);
-    answer = graph::to_answer(graph, ordered, best.choice);
-    // A proof along one order says nothing of the others.
-    answer.lower_bound = graph.order.empty() ? path_bound : best.lower_bound;
-    answer.optimal = answer.lower_bound == answer.cost;
-  }
-  answer.solver = "exact";
-  answer.solve_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-  return answer;
+  const auto started = Clock::now();
+  Solved solved = in_every_order(graph, graph::cuts_choice);
+  const int64_t path_bound = graph::path_bound(solved.ordered);
+  graph::Best best = graph::exact_choice(solved.ordered, std::move(solved.choice), path_bound, seconds);
+  solved.choice = std::move(best.choice);
+  // A proof along one order says nothing of the others.
+  const int64_t lower_bound = graph.order.empty() ? path_bound : best.lower_bound;
+  return answer_of(graph, "exact", solved, lower_bound, started);
 }
 
 const std::vector<std::string>& graph_solver_names() {
