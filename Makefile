@@ -14,7 +14,7 @@ CMAKE := /usr/bin/cmake
 # Spinning worker threads slow a step tenfold when anything else runs.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help setup build demo test test-plan-sanitized test-sanitized bench format install clean
+.PHONY: help setup build demo test test-plan-sanitized test-sanitized fuzz bench format install clean
 
 help:
 	@echo 'make demo            train DenseNet-121 on Fashion-MNIST, plain and in half the memory'
@@ -22,6 +22,7 @@ help:
 	@echo 'make build           the program, build/reforward'
 	@echo 'make bench           planning times (Google Benchmark)'
 	@echo 'make test-sanitized  all tests under AddressSanitizer and UBSan'
+	@echo 'make fuzz            libFuzzer on the readers of graphs, traces and plans'
 	@echo 'make format          clang-format on our own code'
 	@echo 'make install PREFIX=DIR'
 
@@ -67,6 +68,21 @@ test-sanitized: setup test-plan-sanitized
 	@$(CMAKE) --build build-sanitized -j $(JOBS)
 	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 ctest --test-dir build-sanitized --output-on-failure -j $(JOBS)
 
+# libFuzzer on what is read from files, SECONDS each; what is new goes into the corpus.
+SECONDS_EACH ?= 600
+FUZZERS := graph trace plan
+fuzz: setup
+	@command -v clang++ > /dev/null && ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-* > /dev/null 2>&1 || \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends clang libclang-rt-14-dev
+	@$(call configure,build-fuzz,-DCMAKE_CXX_COMPILER=clang++ -DREFORWARD_TORCH_PARTS=OFF -DREFORWARD_TESTS=OFF -DREFORWARD_BENCH=OFF -DREFORWARD_FUZZ=ON -DREFORWARD_SANITIZE=fuzzer-no-link$(comma)address$(comma)undefined)
+	@$(CMAKE) --build build-fuzz -j $(JOBS)
+	@for target in $(FUZZERS); do \
+	  mkdir -p build-fuzz/new/$$target && \
+	  build-fuzz/fuzz_$$target -max_total_time=$(SECONDS_EACH) -timeout=10 -max_len=8000 -print_final_stats=1 \
+	    -dict=tests/fuzz/json.dict -artifact_prefix=build-fuzz/$$target- build-fuzz/new/$$target tests/fuzz/corpus/$$target && \
+	  build-fuzz/fuzz_$$target -merge=1 -use_counters=0 -max_len=8000 tests/fuzz/corpus/$$target build-fuzz/new/$$target || exit 1; \
+	done
+
 bench: build
 	build/bench_plan
 
@@ -77,6 +93,6 @@ install: build
 	$(CMAKE) --install build $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
-	rm -rf build build-sanitized build-sanitized-plan
+	rm -rf build build-sanitized build-sanitized-plan build-fuzz
 
 comma := ,

@@ -43,6 +43,10 @@ Plan make_plan(const Trace& trace, std::string_view solver, const PlanOptions& o
 /// own, brings back what the plan keeps. The result keeps `have` and no more.
 Plan resume_plan(const Trace& trace, const Plan& plan, const std::vector<ValueId>& have);
 
+/// Bytes that no plan's simulated peak is below: what each op and each backward node
+/// needs for itself, with the values that it has in hand.
+int64_t floor_bytes(const Trace& trace);
+
 /// The names that make_plan takes, in the order in which to show them.
 const std::vector<std::string>& solver_names();
 

@@ -134,6 +134,8 @@ class Measurement {
             {"minimal_predicted_activation_bytes", activations(trace, minimal_.predicted_peak_bytes)},
             {"minimal_cut", cut(minimal_)},
             {"minimal_step_ratio", median(minimal_ratios_)},
+            {"floor_activation_bytes", activations(trace, floor_bytes(trace))},
+            {"floor_cut", 1 - static_cast<double>(activations(trace, floor_bytes(trace))) / plain},
             {"first_activation_bytes", activations(trace, first_.measured_peak_bytes)},
             {"budget_activation_bytes", activations(trace, budget_.measured_peak_bytes)},
             {"budget_cut", cut(budget_)},
@@ -187,20 +189,6 @@ std::vector<PaperRow> chosen(const std::string& only) {
   return rows;
 }
 
-/// What an earlier run has written; an empty table if there is none.
-Json earlier(const std::string& path) {
-  Json empty{{"format", format}, {"version", version}, {"machine", machine()}, {"rows", Json::array()}};
-  std::ifstream file(path);
-  if (!file) return empty;
-  const Json found = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!found.is_object() || found.value("format", "") != format || found.value("version", 0) != version ||
-      !found.contains("rows") || !found["rows"].is_array()) {
-    throw FormatError("The file " + path +
-                      " is not a table that `reforward bench paper` has written; give another --output or remove it.");
-  }
-  return found;
-}
-
 bool is_of(const Json& measured, const PaperRow& row, int64_t batch) {
   return measured.value("model", "") == row.model && measured.value("batch", int64_t{0}) == batch &&
          measured.value("image", int64_t{0}) == row.image;
@@ -211,25 +199,42 @@ std::string share(double part) { return fixed(100 * part, 0) + " %"; }
 
 std::string markdown(const Json& table) {
   std::string text =
-      "| network | batch | plain MB | `minimal` MB | cut | step | paper: plain MB | cut | step | "
-      "`budget` at the paper's cut: MB | step | bits |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| network | batch | plain MB | `minimal` MB | cut | step | most that can be cut | paper: plain MB | cut | step "
+      "| "
+      "`budget` at the paper's cut: MB | step | bits |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (const PaperRow& row : paper_table()) {
-    for (const Json& measured : table["rows"]) {
+    for (const Json& measured : table.at("rows")) {
       if (measured.value("model", "") != row.model) continue;
-      text += "| " + row.network + " | " + std::to_string(measured["batch"].get<int64_t>()) + " | ";
+      text += "| " + row.network + " | " + std::to_string(measured.at("batch").get<int64_t>()) + " | ";
       if (measured.contains("failure")) {
-        text += measured["failure"].get<std::string>() + " | | | | | | | | | |\n";
+        text += measured.at("failure").get<std::string>() + " | | | | | | | | | | |\n";
         continue;
       }
-      text += megabytes(measured["plain_activation_bytes"]) + " | " + megabytes(measured["minimal_activation_bytes"]) +
-              " | " + share(measured["minimal_cut"]) + " | " + fixed(measured["minimal_step_ratio"], 2) + " | " +
+      text += megabytes(measured.at("plain_activation_bytes")) + " | " +
+              megabytes(measured.at("minimal_activation_bytes")) + " | " + share(measured.at("minimal_cut")) + " | " +
+              fixed(measured.at("minimal_step_ratio"), 2) + " | " + share(measured.at("floor_cut")) + " | " +
               std::to_string(row.plain_mb) + " | " + std::to_string(row.cut_percent) + " % | " +
               (row.overhead_percent ? fixed(1 + static_cast<double>(*row.overhead_percent) / 100, 2) : "") + " | " +
-              megabytes(measured["budget_activation_bytes"]) + " | " + fixed(measured["budget_step_ratio"], 2) + " | " +
-              (measured["bits_equal"].get<bool>() ? "equal" : "DIFFER") + " |\n";
+              megabytes(measured.at("budget_activation_bytes")) + " | " + fixed(measured.at("budget_step_ratio"), 2) +
+              " | " + (measured.at("bits_equal").get<bool>() ? "equal" : "DIFFER") + " |\n";
     }
   }
   return text;
+}
+
+/// What an earlier run has written; an empty table if there is none.
+Json earlier(const std::string& path) {
+  Json empty{{"format", format}, {"version", version}, {"machine", machine()}, {"rows", Json::array()}};
+  std::ifstream file(path);
+  if (!file) return empty;
+  try {
+    Json found = Json::parse(file);
+    markdown(found);
+    if (found.at("format") == format && found.at("version") == version) return found;
+  } catch (const Json::exception&) {  // something else than what is written
+  }
+  throw FormatError("The file " + path +
+                    " is not a table that `reforward bench paper` has written; give another --output or remove it.");
 }
 
 /// Puts a row in its place among those of other networks and batches.

@@ -28,6 +28,7 @@ void expect_one_opinion(const Trace& trace, const Plan& plan) {
     const Cost cost = evaluate(trace, plan);
     EXPECT_TRUE(verdict.sound) << verdict.why;
     EXPECT_EQ(cost.peak_bytes, verdict.peak_bytes);
+    EXPECT_GE(verdict.peak_bytes, floor_bytes(trace));
   } catch (const FormatError& error) {
     EXPECT_FALSE(verdict.sound) << error.what();
   }

@@ -55,6 +55,7 @@ void expect_promises(const Trace& trace) {
     least = error.least_bytes;
     EXPECT_THAT(error.what(), testing::HasSubstr(std::to_string(least) + " bytes"));
   }
+  EXPECT_GE(least, floor_bytes(trace));
   EXPECT_LE(least, minimal.predicted_peak_bytes);
   EXPECT_LE(least, root.predicted_peak_bytes);
   EXPECT_LE(least, keep.predicted_peak_bytes);
